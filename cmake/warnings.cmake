@@ -1,0 +1,24 @@
+# project_warnings: the warnings every target of ours is compiled with.
+#
+# Linked PRIVATE by our own targets and by nothing else, so that third-party code keeps its own
+# flags. Warnings become errors only where PROOFHOUSE_WERROR is on (every preset sets it): a
+# newer compiler must not stop somebody who only wants to build.
+
+option(PROOFHOUSE_WERROR "Treat compiler warnings as errors" OFF)
+
+add_library(project_warnings INTERFACE)
+target_compile_options(project_warnings INTERFACE
+  -Wall
+  -Wextra
+  -Wpedantic
+  -Wshadow
+  -Wconversion
+  -Wsign-conversion
+  -Wold-style-cast
+  -Wnon-virtual-dtor
+  -Woverloaded-virtual
+  -Wnull-dereference
+  -Wimplicit-fallthrough
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
+  $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
+  $<$<BOOL:${PROOFHOUSE_WERROR}>:-Werror>)
