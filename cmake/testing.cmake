@@ -35,8 +35,8 @@ add_custom_target(e2e_tests)
 # Adds the GoogleTest binary NAME, one ctest case for each TEST. Does nothing where this tree
 # does not hold tests of that KIND (default unit). The label is the name of the folder that calls
 # it, plus KIND e2e and the given LABELS (needs_root, qemu, ...). PROGRAMS and GUESTS are built
-# before it (PROGRAMS only in a tree whose tests use its own). TIMEOUT (60 s by default) is for one case; SERIAL cases
-# do not run beside others of the same binary. Guests are sought in the tree's own bin/guests.
+# before it (PROGRAMS only in a tree whose tests use its own). TIMEOUT (60 s by default) is for
+# one case; while a SERIAL case runs, no other does. Guests are sought in this tree's bin/guests.
 function(proofhouse_test NAME)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "SERIAL" "KIND;TIMEOUT"
                         "SOURCES;LIBS;PROGRAMS;GUESTS;LABELS")
@@ -80,7 +80,7 @@ function(proofhouse_test NAME)
   list(REMOVE_DUPLICATES labels)
   set(serial "")
   if(ARG_SERIAL)
-    set(serial RESOURCE_LOCK ${NAME})
+    set(serial RUN_SERIAL TRUE)
   endif()
   # ctest counts a skipped GoogleTest case as passed unless its output says otherwise.
   gtest_discover_tests(${NAME}
@@ -107,4 +107,24 @@ function(proofhouse_guest NAME)
   endif()
   set_target_properties(${NAME} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/guests")
+endfunction()
+
+# proofhouse_bench(NAME SOURCES file... [LIBS target...] [PROGRAMS target...])
+#
+# Adds the Google Benchmark program NAME_bench, which `./dev bench NAME` builds and runs.
+if(NOT TARGET benches)
+  add_custom_target(benches)
+endif()
+function(proofhouse_bench NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LIBS;PROGRAMS")
+  find_package(benchmark REQUIRED)
+  add_executable(${NAME}_bench ${ARG_SOURCES})
+  target_link_libraries(${NAME}_bench PRIVATE
+    ${ARG_LIBS} proofhouse_test_support benchmark::benchmark project_warnings)
+  set_target_properties(${NAME}_bench PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  if(ARG_PROGRAMS)
+    add_dependencies(${NAME}_bench ${ARG_PROGRAMS})
+  endif()
+  add_dependencies(benches ${NAME}_bench)
 endfunction()
