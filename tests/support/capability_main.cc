@@ -1,9 +1,9 @@
-/// capability_probe: says what this machine has of what the tests need.
+// capability_probe: says what this machine has of what the tests need.
 ///
-///   capability_probe            a line for each capability: name, "ok" or "missing: why"
-///   capability_probe a,b,c      one line with the missing ones of these, comma-separated; empty
-///                               when all are there
-/// Exit status 0, or 1 when one of those asked for is missing.
+//   capability_probe            a line for each capability: name, "ok" or "missing: why"
+//   capability_probe a,b,c      one line with the missing ones of these, comma-separated; empty
+//                               when all are there
+// Exit status 0, or 1 when one of those asked for is missing.
 
 #include <cstdio>
 #include <sstream>

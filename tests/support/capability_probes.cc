@@ -30,13 +30,13 @@ namespace {
 constexpr int kAllNamespaces =
     CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 
-/// "<what>: <text of errno>".
+// "<what>: <text of errno>".
 std::string failed(std::string_view what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-/// Runs `probe` in a child process, where it may change namespaces and mounts, and returns what
-/// it returned. Whatever it mounted goes with the child.
+// Runs `probe` in a child process, where it may change namespaces and mounts, and returns what
+// it returned. Whatever it mounted goes with the child.
 std::string in_child(std::string (*probe)()) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed("pipe2");
@@ -68,7 +68,7 @@ bool write_file(const std::string& path, std::string_view text) {
   return file.good();
 }
 
-/// Enters a mount namespace of its own, through a user namespace where the caller is not root.
+// Enters a mount namespace of its own, through a user namespace where the caller is not root.
 std::string enter_mount_namespace() {
   const uid_t uid = ::geteuid();
   if (::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) {
@@ -100,7 +100,7 @@ std::string try_namespaces() {
   return ::unshare(kAllNamespaces) == 0 ? "" : failed("unshare of all namespaces");
 }
 
-/// A user namespace that maps 0 to 1000, held by a child that waits; its descriptor, or -1.
+// A user namespace that maps 0 to 1000, held by a child that waits; its descriptor, or -1.
 int make_user_namespace(pid_t& holder) {
   int ready[2];
   if (::pipe2(ready, O_CLOEXEC) != 0) return -1;
@@ -123,8 +123,8 @@ std::string try_idmap_of(const std::string& directory) {
   pid_t holder = -1;
   const int user_namespace = make_user_namespace(holder);
   std::string why;
-  const auto tree = static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, directory.c_str(),
-                                               OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  const auto tree = static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, directory.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   if (user_namespace < 0) {
     why = failed("user namespace");
   } else if (tree < 0) {
@@ -150,7 +150,7 @@ std::string try_idmap() {
   return try_idmap_of(temporary == nullptr ? "/tmp" : temporary);
 }
 
-/// Makes and removes a group below `parent`.
+// Makes and removes a group below `parent`.
 std::string try_group(const std::string& parent) {
   const std::string group = parent + "/proofhouse-probe-" + std::to_string(::getpid());
   if (::mkdir(group.c_str(), 0755) != 0) return failed(group);
@@ -165,7 +165,7 @@ bool has_word(const std::string& text, std::string_view wanted, char separator) 
   return false;
 }
 
-/// Where the v1 hierarchy with this controller is mounted (`man 5 proc`, mountinfo); else empty.
+// Where the v1 hierarchy with this controller is mounted (`man 5 proc`, mountinfo); else empty.
 std::string v1_mount(std::string_view controller) {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
@@ -192,7 +192,7 @@ std::string try_cgroup_v1() {
 
 bool is_program(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
 
-/// The first of `names` found in PATH or, with a slash, at its place; else why not.
+// The first of `names` found in PATH or, with a slash, at its place; else why not.
 std::string need_program(std::initializer_list<std::string_view> names) {
   const char* const path = std::getenv("PATH");
   for (const std::string_view name : names) {

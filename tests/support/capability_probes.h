@@ -2,8 +2,8 @@
 
 #include <string>
 
-/// One function a capability: empty when it is there, else one line that says what failed. What
-/// each name means stands in the table of capability.cc.
+// One function a capability: empty when it is there, else one line that says what failed. What
+// each name means stands in the table of capability.cc.
 namespace tests {
 
 std::string probe_root();

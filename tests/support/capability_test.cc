@@ -1,10 +1,10 @@
 #include "tests/support/capability.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace tests {
 namespace {
@@ -31,8 +31,7 @@ TEST(Capability, ProbesGiveOneLineEachAndLeaveNoGroupBehind) {
   std::error_code ignored;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator("/sys/fs/cgroup", ignored)) {
-    EXPECT_FALSE(entry.path().filename().string().starts_with("proofhouse-probe-"))
-        << entry.path();
+    EXPECT_FALSE(entry.path().filename().string().starts_with("proofhouse-probe-")) << entry.path();
   }
 }
 
