@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "sandbox/wire.h"
+
+namespace sandbox {
+
+using nlohmann::json;
+
+os::Result<json> parse_json(std::string_view text, int depth) {
+  std::vector<std::set<std::string>> keys;
+  std::string problem;
+  const auto watch = [&](int level, json::parse_event_t event, json& parsed) {
+    switch (event) {
+      case json::parse_event_t::object_start:
+      case json::parse_event_t::array_start:
+        // The first value is opened at level 0.
+        if (level >= depth) problem = fmt::format("JSON is nested over {} levels", depth);
+        keys.emplace_back();
+        break;
+      case json::parse_event_t::object_end:
+      case json::parse_event_t::array_end:
+        keys.pop_back();
+        break;
+      case json::parse_event_t::key:
+        if (!keys.back().insert(parsed.get_ref<const std::string&>()).second)
+          problem = fmt::format("key '{}' stands twice", parsed.get_ref<const std::string&>());
+        break;
+      case json::parse_event_t::value:
+        break;
+    }
+    // After a problem nothing more is kept.
+    return problem.empty();
+  };
+  json value = json::parse(text, watch, false);
+  if (!problem.empty()) return os::fail(os::Code::invalid, problem);
+  if (value.is_discarded()) return os::fail(os::Code::invalid, "not valid JSON");
+  return value;
+}
+
+std::string dump_json(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace sandbox

@@ -1,0 +1,123 @@
+// Policy: what `proofhouse.yaml` says, checked and resolved. Values only; read by policy_yaml.h,
+// stored canonically by policy_json.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/limits.h"
+#include "tasks/ids.h"
+
+namespace tasks {
+
+inline constexpr std::string_view kPolicyFile = "proofhouse.yaml";
+
+// A share in millionths: 5% is 50,000.
+struct Share {
+  std::int64_t millionths = 0;
+  auto operator<=>(const Share&) const = default;
+};
+
+enum class ReportFormat : std::uint8_t { gtest_json, ctest_junit, tap, google_benchmark };
+// The key in the policy and the KIND of `reader`: gtest-json, ctest-junit, tap, google-benchmark.
+std::string_view report_format_name(ReportFormat format);
+os::Result<ReportFormat> parse_report_format(std::string_view name);
+
+struct ReportSpec {
+  ReportFormat format = ReportFormat::gtest_json;
+  std::string path;  // relative to /workspace
+  bool operator==(const ReportSpec&) const = default;
+};
+
+// "build" (same side: order) or "gen.in" (another domain's output at /needs/gen.in).
+struct Need {
+  StepName step;
+  std::string output;  // empty: order only
+  bool operator==(const Need&) const = default;
+};
+
+struct GpuSpec {
+  int count = 1;
+  os::Bytes min_memory;
+  bool exclusive = false;
+  bool operator==(const GpuSpec&) const = default;
+};
+
+struct Step {
+  StepName name;
+  std::string run;         // for sh -euc
+  bool from_base = false;  // runs the base's code in the judge's domain
+  std::vector<Need> needs;
+  std::vector<ReportSpec> reports;
+  std::map<std::string, std::string> outputs;  // name -> path below /workspace ("in/": directory)
+  std::map<std::string, std::string> environment;
+  sandbox::Limits limits;  // the policy's, with the step's own in place of them
+  std::optional<GpuSpec> gpu;
+  bool operator==(const Step&) const = default;
+};
+
+enum class GateKind : std::uint8_t { tests, benchmark, diff };
+std::string_view gate_kind_name(GateKind kind);
+
+// What a gate that ended inconclusive means.
+enum class Inconclusive : std::uint8_t { block, ask, pass };
+
+struct Gate {
+  GateName name;
+  GateKind kind = GateKind::tests;
+  std::vector<StepName> steps;  // tests: one or more; benchmark: exactly one; diff: none
+  bool always = false;          // judged even after a failed gate
+  // benchmark
+  Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
+  Inconclusive inconclusive = Inconclusive::ask;
+  // diff
+  std::optional<std::int64_t> max_lines;  // added + removed
+  std::optional<std::int64_t> max_files;
+  std::vector<std::string> forbid;  // globs, on old and new path
+  bool operator==(const Gate&) const = default;
+};
+
+enum class Strategy : std::uint8_t { rebase };
+enum class ApprovalRule : std::uint8_t { clean_rebase, exact };
+enum class Assurance : std::uint8_t { in_process, out_of_process, sealed };
+std::string_view assurance_name(Assurance assurance);  // "in-process", "out-of-process", "sealed"
+
+struct Promotion {
+  int approvals = 1;
+  Strategy strategy = Strategy::rebase;
+  ApprovalRule approval = ApprovalRule::clean_rebase;
+  std::optional<Assurance> assurance;  // needed for approvals: 0
+  bool self_owner = false;             // `self: owner`: an owner may approve the own change
+  bool operator==(const Promotion&) const = default;
+};
+
+struct Policy {
+  std::string environment = "host";
+  std::vector<std::string> subject;  // globs; proofhouse.yaml is guarded whatever they say
+  std::map<std::string, int> owners{{"**", 1}};  // glob -> approvals by owners
+  sandbox::Limits limits;
+  std::chrono::milliseconds total{3'600'000};  // of one attempt
+  std::vector<Step> steps;                     // in the file's order
+  std::vector<Gate> gates;                     // in the file's order: judged in it
+  Promotion promotion;
+
+  const Step* find_step(const StepName& name) const;
+  const Gate* find_gate(const GateName& name) const;
+  bool operator==(const Policy&) const = default;
+};
+
+// Gitignore-like: '*' and '?' do not cross '/', '**' does; case-sensitive; the whole path.
+bool glob_matches(std::string_view glob, std::string_view path);
+
+// True unless a subject glob matches; kPolicyFile always is.
+bool is_guarded(const Policy& policy, std::string_view path);
+
+// How many owners' approvals the guarded paths need: the most that any matching owners glob asks
+// (the longest matching glob of each path counts for it); 0 without guarded paths.
+int owner_approvals(const Policy& policy, const std::vector<std::string>& guarded_paths);
+
+}  // namespace tasks
