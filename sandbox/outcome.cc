@@ -1,10 +1,10 @@
 #include "sandbox/outcome.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstring>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace sandbox {
 namespace {

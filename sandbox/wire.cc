@@ -1,11 +1,11 @@
 #include "sandbox/wire.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace sandbox {
 
@@ -175,7 +175,8 @@ os::Result<T> read(const json& in, std::string_view key) {
   } else if constexpr (ListElement<T>::value) {
     if (!in.is_array()) return wrong(key, "a list");
     T list;
-    for (const json& entry : in) list.push_back(TRY(read<typename ListElement<T>::type>(entry, key)));
+    for (const json& entry : in)
+      list.push_back(TRY(read<typename ListElement<T>::type>(entry, key)));
     return list;
   } else {
     return read_object<T>(in, key);
@@ -359,8 +360,8 @@ struct Fields<os::Error> {
 template <>
 struct Names<os::Code> {
   static constexpr std::array<std::string_view, 10> kAll{
-      "invalid",   "not_found", "conflict",  "denied",  "exhausted",
-      "unavailable", "timeout", "cancelled", "corrupt", "internal"};
+      "invalid",     "not_found", "conflict",  "denied",  "exhausted",
+      "unavailable", "timeout",   "cancelled", "corrupt", "internal"};
 };
 
 constexpr std::array<std::string_view, 5> kRequests{"workspace", "run", "cancel", "publish",

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "sandbox/wire.h"
 
