@@ -32,6 +32,7 @@ struct IngestSpec {
   std::string author;       // principal, for commits made from a patch
   std::string title;        // message
   std::int64_t time = 0;    // seconds since the epoch, of the commit made from a patch
+  std::vector<TreeId> have_trees;  // already below trees/: need not be written again
   bool is_policy_optional = false;  // intent run on a repository without one (then refused later)
   bool operator==(const IngestSpec&) const = default;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sandbox/os/fd.h"
+#include "sandbox/os/process_info.h"
 #include "sandbox/os/result.h"
 
 namespace os {
@@ -66,13 +67,6 @@ class ChildProcess {
   Fd pidfd_;
   std::optional<ExitStatus> ended_;
 };
-
-// Field 22 of /proc/<pid>/stat (start time in clock ticks since boot): with the pid it names a
-// process for the life of the machine (man 5 proc). not_found when there is no such process.
-Result<std::uint64_t> process_start_time(pid_t pid);
-
-// The directory of the running program's file (from /proc/self/exe).
-Result<std::string> program_directory();
 
 // Runs to the end and collects standard output (at most `limit` bytes); non-zero exits are values.
 struct Captured {

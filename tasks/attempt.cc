@@ -1,0 +1,224 @@
+#include "tasks/attempt.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "sandbox/os/failpoint.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/process_info.h"
+#include "sandbox/os/units.h"
+#include "tasks/event_log.h"
+#include "tasks/evidence_store.h"
+#include "tasks/ingest_attempt.h"
+#include "tasks/policy_json.h"
+#include "tasks/step_runner.h"
+
+namespace tasks {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+constexpr std::size_t kPlanLimit = 16U << 20U;
+constexpr std::size_t kEvidenceLimit = 256U << 20U;
+// More runs than any policy can ask for: a planner that never ends is a fault of ours.
+constexpr int kMaxRuns = 5000;
+
+bool is_readable(int fd) {
+  if (fd < 0) return false;
+  pollfd poll_for{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&poll_for, 1, 0) == 1;
+}
+
+std::string cpu_model() {
+  const os::Result<std::string> info = os::read_file("/proc/cpuinfo", 16U << 20U);
+  if (!info) return {};
+  const std::size_t at = info->find("model name");
+  if (at == std::string::npos) return {};
+  const std::size_t from = info->find(": ", at);
+  return info->substr(from + 2, info->find('\n', from) - from - 2);
+}
+
+Machine this_machine(const AttemptContext& context) {
+  utsname names{};
+  ::uname(&names);
+  return Machine{.host = names.nodename,
+                 .kernel = names.release,
+                 .cpu = cpu_model(),
+                 .environment_sha256 = "",
+                 .proofhouse = context.version};
+}
+
+// Base evidence kept from an earlier attempt, with its parsed reports loaded.
+os::Result<std::vector<RunRecord>> load_carried(const Plan& plan, int directory,
+                                                const EvidenceStore& store) {
+  if (plan.base_file.empty()) return std::vector<RunRecord>{};
+  Evidence kept =
+      TRY(evidence_from_json(TRY(os::read_file_at(directory, plan.base_file, kEvidenceLimit))));
+  std::erase_if(kept.runs, [](const RunRecord& run) { return run.key.side != Side::base; });
+  for (RunRecord& run : kept.runs) {
+    run.carried = true;
+    for (ReportRecord& report : run.reports)
+      if (!report.parsed_sha256.empty())
+        report.parsed = TRY(report_from_json(TRY(store.get(report.parsed_sha256, kPlanLimit))));
+  }
+  return std::move(kept.runs);
+}
+
+// The fair coin of a pair: which side runs first.
+bool draw_coin() { return (os::random_bytes(1)[0] & 1) != 0; }
+
+class Execution {
+ public:
+  Execution(const AttemptContext& context, const Plan& plan, Evidence& evidence)
+      : context_(context), plan_(plan), evidence_(evidence) {}
+
+  // Obeys the planner until it has nothing more, is cancelled, or a fault of ours ends it.
+  os::Result<void> run(sandbox::JailClient& jail, EvidenceStore& store, EventLog& events) {
+    const Policy policy = TRY(policy_from_json(
+        TRY(os::read_file_at(context_.attempt_directory, plan_.policy_file, kPlanLimit))));
+    const std::vector<RunRecord> carried =
+        TRY(load_carried(plan_, context_.attempt_directory, store));
+    evidence_.runs = carried;
+    StepRunner runner({.plan = plan_,
+                       .policy = policy,
+                       .jail = jail,
+                       .store = store,
+                       .events = events,
+                       .attempt_directory = context_.attempt_directory,
+                       .cancel_fd = context_.cancel_fd,
+                       .deadline = steady_clock::now() + policy.total},
+                      carried);
+    for (int runs = 0; runs < kMaxRuns; ++runs) {
+      if (is_readable(context_.cancel_fd)) {
+        evidence_.status = AttemptStatus::cancelled;
+        return {};
+      }
+      const Instruction instruction = context_.planner(policy, evidence_);
+      if (std::holds_alternative<RunNothing>(instruction)) return runner.keep_base_layer();
+      TRY(obey(instruction, runner, events));
+      if (evidence_.status != AttemptStatus::completed) return {};
+    }
+    return os::fail(os::Code::internal, "the plan did not end after 5000 runs");
+  }
+
+ private:
+  os::Result<void> obey(const Instruction& instruction, StepRunner& runner, EventLog& events) {
+    if (const auto* once = std::get_if<RunOnce>(&instruction))
+      return take(TRY(runner.run(once->key, 0)));
+    const auto& pair = std::get<RunPair>(instruction);
+    std::array<Side, 2> sides{Side::base, pair.other};
+    if (draw_coin()) std::swap(sides[0], sides[1]);
+    int order = 0;
+    for (const Side side : sides) {
+      const RunKey key{side, side, pair.step, pair.pair};
+      TRY(take(TRY(runner.run(key, order++))));
+      if (evidence_.status != AttemptStatus::completed) return {};
+    }
+    events.append("pair.finished",
+                  {{"step", pair.step.str()}, {"pair", std::to_string(pair.pair)}});
+    return {};
+  }
+
+  os::Result<void> take(RunRecord record) {
+    const sandbox::Outcome outcome = record.outcome;
+    evidence_.runs.push_back(std::move(record));
+    if (outcome.kind == sandbox::OutcomeKind::cancelled)
+      evidence_.status = AttemptStatus::cancelled;
+    if (outcome.kind == sandbox::OutcomeKind::setup_failed)
+      return std::unexpected(os::Error{os::Code::unavailable, sandbox::describe(outcome),
+                                       outcome.error_number});
+    return {};
+  }
+
+  const AttemptContext& context_;
+  const Plan& plan_;
+  Evidence& evidence_;
+};
+
+os::Result<void> execute(const AttemptContext& context, const Plan& plan,
+                         sandbox::JailClient& jail, Evidence& evidence) {
+  EvidenceStore store = TRY(EvidenceStore::open(context.attempt_directory));
+  EventLog events =
+      TRY(EventLog::open(context.attempt_directory, plan.attempt, plan.fence));
+  events.append("attempt.started", {{"pid", std::to_string(::getpid())}});
+  os::Result<void> done;
+  if (plan.kind == AttemptKind::ingest) {
+    os::Result<IngestResult> ingested =
+        ingest_change(plan, jail, context.attempt_directory, context.cancel_fd);
+    if (ingested) {
+      if (ingested->refusal) evidence.status = AttemptStatus::refused;
+      evidence.change = std::move(*ingested);
+    } else {
+      done = std::unexpected(ingested.error());
+    }
+  } else {
+    done = Execution(context, plan, evidence).run(jail, store, events);
+  }
+  events.append("attempt.stopping", {{"why", done ? "done" : done.error().message}});
+  return done;
+}
+
+Evidence begin_evidence(const AttemptContext& context, const Plan& plan) {
+  Evidence evidence;
+  evidence.instance = plan.instance;
+  evidence.task = plan.task;
+  evidence.attempt = plan.attempt;
+  evidence.fence = plan.fence;
+  evidence.started_at = os::format_time(system_clock::now());
+  evidence.intent = plan.intent;
+  evidence.claims = plan.claims;
+  evidence.steps = plan.steps;
+  evidence.change = plan.change;
+  evidence.policy_sha256 = plan.change.policy_sha256;
+  evidence.machine = this_machine(context);
+  return evidence;
+}
+
+}  // namespace
+
+os::Result<os::Fd> lock_attempt(int attempt_directory) {
+  os::Fd lock = TRY(os::open_beneath(attempt_directory, "lock", O_RDWR | O_CREAT, 0640));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return os::fail_errno("lock attempt");
+  const std::string content = std::to_string(::getpid()) + " " +
+                              std::to_string(TRY(os::process_start_time(::getpid()))) + "\n";
+  if (::ftruncate(lock.get(), 0) != 0) return os::fail_errno("write lock");
+  TRY(os::write_all(lock.get(), content));
+  return lock;
+}
+
+os::Result<AttemptEnd> run_attempt(const AttemptContext& context, sandbox::JailClient& jail) {
+  const os::Fd lock = TRY(lock_attempt(context.attempt_directory));
+  const Plan plan = TRY(
+      plan_from_json(TRY(os::read_file_at(context.attempt_directory, "plan.json", kPlanLimit))));
+  const std::string claim = "claim." + std::to_string(plan.fence);
+  if (::mkdirat(context.attempt_directory, claim.c_str(), 0750) != 0)
+    return errno == EEXIST ? os::Result<AttemptEnd>(AttemptEnd::claimed)
+                           : os::fail_errno("claim attempt");
+  os::failpoint("claimed");
+  Evidence evidence = begin_evidence(context, plan);
+  const os::Result<void> done = execute(context, plan, jail, evidence);
+  if (!done && evidence.status == AttemptStatus::completed) {
+    evidence.status = AttemptStatus::infra;
+    evidence.infra = InfraFault{.step = "attempt",
+                                .code = std::string(os::code_name(done.error().code)),
+                                .error_number = done.error().sys_errno,
+                                .detail = done.error().message,
+                                .retryable = done.error().code != os::Code::internal};
+  }
+  evidence.finished_at = os::format_time(system_clock::now());
+  TRY(os::write_file_durably_at(context.attempt_directory, "result.json",
+                                evidence_to_json(evidence)));
+  os::failpoint("result-renamed");
+  return AttemptEnd::finished;
+}
+
+}  // namespace tasks

@@ -1,0 +1,289 @@
+#include "tasks/step_runner.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "sandbox/os/failpoint.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/ids.h"
+#include "tasks/output_manifest.h"
+
+namespace tasks {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr os::Bytes kReportLimit{64ULL << 20U};
+constexpr os::Bytes kParsedLimit{16ULL << 20U};
+
+sandbox::Domain domain_of(Side side) {
+  switch (side) {
+    case Side::base:
+      return sandbox::Domain::base;
+    case Side::change:
+    case Side::mixed:
+      return sandbox::Domain::change;
+    case Side::judge:
+      return sandbox::Domain::judge;
+  }
+  return sandbox::Domain::change;
+}
+
+std::string tree_of(const IngestResult& change, Side side) {
+  switch (side) {
+    case Side::base:
+    case Side::judge:
+      return change.base_tree.hex();
+    case Side::change:
+      return change.tree.hex();
+    case Side::mixed:
+      return change.mixed_tree ? change.mixed_tree->hex() : std::string();
+  }
+  return {};
+}
+
+std::vector<std::string> environment_of(const Step& step, const std::string& seed) {
+  std::map<std::string, std::string> values{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                            {"HOME", "/home/build"},
+                                            {"TMPDIR", "/tmp"},
+                                            {"LANG", "C.UTF-8"},
+                                            {"TZ", "UTC"}};
+  for (const auto& [name, value] : step.environment) values[name] = value;
+  if (!seed.empty()) values["PROOFHOUSE_SEED"] = seed;
+  std::vector<std::string> list;
+  for (const auto& [name, value] : values) list.push_back(name + "=" + value);
+  return list;
+}
+
+// A step that another step of its side needs for order leaves its writes to it.
+bool is_needed_in_order(const Policy& policy, const StepName& name) {
+  return std::ranges::any_of(policy.steps, [&](const Step& step) {
+    return std::ranges::any_of(step.needs, [&](const Need& need) {
+      return need.step == name && need.output.empty();
+    });
+  });
+}
+
+std::string trim_directory(const std::string& path) {
+  return path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+}
+
+std::map<std::string, std::string> event_data(const RunKey& key, const std::string& id) {
+  std::map<std::string, std::string> data{{"run", id},
+                                          {"side", std::string(side_name(key.side))},
+                                          {"of", std::string(side_name(key.of))},
+                                          {"step", key.step.str()}};
+  if (key.pair) data["pair"] = std::to_string(*key.pair);
+  return data;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(StepRunnerContext context, const std::vector<RunRecord>& carried)
+    : context_(context), base_is_carried_(!carried.empty()) {}
+
+std::string StepRunner::next_id() {
+  std::string digits = std::to_string(++counter_);
+  return "r" + std::string(4 - std::min<std::size_t>(4, digits.size()), '0') + digits;
+}
+
+os::Result<StepRunner::Workspace*> StepRunner::workspace_for(const RunKey& key) {
+  std::string name(side_name(key.side));
+  if (key.side == Side::judge) name += "-" + std::string(side_name(key.of));
+  const auto found = workspaces_.find(name);
+  if (found != workspaces_.end()) return &found->second;
+  sandbox::WorkspaceRequest request;
+  request.name = name;
+  request.domain = domain_of(key.side);
+  request.tree = tree_of(context_.plan.change, key.side);
+  if (request.tree.empty()) return os::fail(os::Code::internal, "no tree for side " + name);
+  if (key.side == Side::base && base_is_carried_) request.layer = context_.plan.layer;
+  request.disk = context_.policy.limits.disk;
+  request.inodes = context_.policy.limits.inodes;
+  TRY_CONTEXT(context_.jail.open_workspace(request), "open workspace " + name);
+  return &(workspaces_[name] = Workspace{.name = name});
+}
+
+os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const Step& step,
+                                                        const std::string& id,
+                                                        const std::string& seed) {
+  const Workspace& workspace = *TRY(workspace_for(key));
+  const bool is_shared = !key.pair && is_needed_in_order(context_.policy, step.name);
+  sandbox::RunRequest request;
+  request.id = id;
+  request.domain = domain_of(key.side);
+  request.workspace = workspace.name;
+  request.mode = is_shared ? sandbox::WorkspaceMode::shared : sandbox::WorkspaceMode::scratch;
+  request.command = {"/bin/sh", "-euc", step.run};
+  request.environment = environment_of(step, seed);
+  request.limits = step.limits;
+  const auto left = std::chrono::duration_cast<milliseconds>(context_.deadline -
+                                                             std::chrono::steady_clock::now());
+  request.limits.wall = std::clamp(left, milliseconds(1), step.limits.wall);
+  for (const Need& need : step.needs) {
+    if (need.output.empty()) continue;
+    const Step* source = context_.policy.find_step(need.step);
+    os::check(source != nullptr, "a checked policy names existing steps");
+    const RunKey from{source->from_base ? Side::judge : key.of, key.of, need.step, std::nullopt};
+    const auto run = run_ids_.find(from);
+    if (run == run_ids_.end())
+      return os::fail(os::Code::internal, "step " + step.name.str() + " needs the output of " +
+                                              need.step.str() + ", which has not run");
+    request.mounts.push_back({sandbox::MountSource::output, run->second + "/" + need.output,
+                              "/needs/" + need.step.str() + "." + need.output});
+  }
+  int number = 0;
+  for (const ReportSpec& report : step.reports) {
+    request.clear.push_back(report.path);
+    request.collect.push_back({.name = "report-" + std::to_string(number++),
+                               .path = report.path,
+                               .from_out = false,
+                               .is_directory = false,
+                               .limit = kReportLimit,
+                               .files = 1});
+  }
+  for (const auto& [name, path] : step.outputs) {
+    request.clear.push_back(trim_directory(path));
+    request.collect.push_back({.name = name,
+                               .path = trim_directory(path),
+                               .from_out = false,
+                               .is_directory = path.ends_with('/'),
+                               .limit = step.limits.disk,
+                               .files = 10'000});
+  }
+  return request;
+}
+
+os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
+  const Step* step = context_.policy.find_step(key.step);
+  if (step == nullptr) return os::fail(os::Code::internal, "no step " + key.step.str());
+  RunRecord record;
+  record.key = key;
+  record.id = next_id();
+  record.order = order;
+  // Drawn now and not earlier: what was built before cannot know it.
+  if (step->from_base) record.seed = os::random_hex(8);
+  const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed));
+  context_.events.append("run.started", event_data(key, record.id));
+  const sandbox::RunResult result = TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd),
+                                                "run step " + step->name.str());
+  record.outcome = result.outcome;
+  record.limits_hit = result.limits_hit;
+  record.usage = result.usage;
+  record.level = result.level;
+  record.gaps = result.gaps;
+  TRY(take_log(result, record));
+  if (result.outcome.kind != sandbox::OutcomeKind::setup_failed &&
+      result.outcome.kind != sandbox::OutcomeKind::cancelled) {
+    TRY(take_reports(*step, result, record));
+    TRY(take_outputs(result, record));
+  }
+  if (!key.pair) run_ids_[key] = record.id;
+  Workspace& workspace = *TRY(workspace_for(key));
+  if (request.mode == sandbox::WorkspaceMode::shared) {
+    workspace.has_writes = true;
+    workspace.is_sound = workspace.is_sound && record.outcome.is_success();
+  }
+  std::map<std::string, std::string> data = event_data(key, record.id);
+  data["outcome"] = sandbox::describe(record.outcome);
+  data["wall_ms"] = std::to_string(record.usage.wall_ms);
+  context_.events.append("run.finished", data);
+  return record;
+}
+
+os::Result<void> StepRunner::take_log(const sandbox::RunResult& result, RunRecord& record) {
+  const std::string directory = "runs/" + record.id + "/";
+  record.log.bytes = result.output_bytes;
+  record.log.omitted = result.output_bytes - result.head_bytes - result.tail_bytes;
+  const std::size_t limit = 64U << 20U;
+  if (result.head_bytes > 0)
+    record.log.head_sha256 = TRY(context_.store.put_file(directory + "head", limit));
+  if (result.tail_bytes > 0)
+    record.log.tail_sha256 = TRY(context_.store.put_file(directory + "tail", limit));
+  return {};
+}
+
+os::Result<void> StepRunner::take_reports(const Step& step, const sandbox::RunResult& result,
+                                          RunRecord& record) {
+  for (std::size_t i = 0; i < step.reports.size(); ++i) {
+    ReportRecord report;
+    report.format = step.reports[i].format;
+    report.path = step.reports[i].path;
+    const std::string name = "report-" + std::to_string(i);
+    const auto collected = std::ranges::find(result.collected, name, &sandbox::Collected::name);
+    if (collected == result.collected.end()) {
+      report.error = "missing";
+    } else if (!collected->error.empty()) {
+      report.error = collected->error;
+    } else {
+      report.raw_sha256 = TRY(context_.store.put_file(collected->path, kReportLimit.count));
+      TRY(parse_report(collected->path, report));
+    }
+    record.reports.push_back(std::move(report));
+  }
+  return {};
+}
+
+os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRecord& record) {
+  sandbox::RunRequest request;
+  request.id = next_id();
+  request.domain = sandbox::Domain::reader;
+  request.profile = sandbox::Profile::strict;
+  request.command = {"/proofhouse/reader", std::string(report_format_name(record.format)),
+                     "/in/report"};
+  request.environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"};
+  request.limits.memory = os::Bytes{256ULL << 20U};
+  request.limits.disk = os::Bytes{1ULL << 20U};
+  request.limits.pids = 4;
+  request.limits.wall = milliseconds(20'000);
+  request.limits.idle = milliseconds(0);
+  request.limits.keep = os::Bytes{2 * kParsedLimit.count};
+  request.limits.output = os::Bytes{2 * kParsedLimit.count};
+  request.separate_error_output = true;
+  request.mounts.push_back({sandbox::MountSource::input, collected, "/in/report"});
+  const sandbox::RunResult result =
+      TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd), "read report " + record.path);
+  if (result.outcome.kind == sandbox::OutcomeKind::setup_failed)
+    return os::fail(os::Code::unavailable, "reader: " + sandbox::describe(result.outcome));
+  if (!result.outcome.is_success() || result.tail_bytes > 0) {
+    record.error = "unreadable: the reader " + sandbox::describe(result.outcome);
+    return {};
+  }
+  const std::string json =
+      TRY(os::read_file_at(context_.attempt_directory, "runs/" + request.id + "/head",
+                           kParsedLimit.count));
+  os::Result<ParsedReport> parsed = report_from_json(json);
+  if (!parsed) {
+    record.error = "unreadable: " + parsed.error().message;
+    return {};
+  }
+  record.parsed_sha256 = TRY(context_.store.put(json));
+  record.error = parsed->error;
+  record.parsed = std::move(*parsed);
+  return {};
+}
+
+os::Result<void> StepRunner::take_outputs(const sandbox::RunResult& result, RunRecord& record) {
+  for (const sandbox::Collected& collected : result.collected) {
+    if (collected.name.starts_with("report-")) continue;
+    OutputRecord output;
+    output.name = collected.name;
+    output.error = collected.error;
+    output.files = collected.files;
+    output.bytes = collected.bytes;
+    if (output.error.empty())
+      output.sha256 = TRY(output_digest(context_.attempt_directory, collected.path));
+    record.outputs.push_back(std::move(output));
+  }
+  return {};
+}
+
+os::Result<void> StepRunner::keep_base_layer() {
+  const auto base = workspaces_.find(std::string(side_name(Side::base)));
+  if (base == workspaces_.end() || base_is_carried_ || context_.plan.layer.empty()) return {};
+  if (!base->second.is_sound || !base->second.has_writes) return {};
+  return context_.jail.keep_layer({.workspace = base->second.name, .key = context_.plan.layer});
+}
+
+}  // namespace tasks

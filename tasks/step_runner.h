@@ -1,0 +1,67 @@
+// StepRunner: executes one run of a policy's step in the jail and turns it into a RunRecord.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/jail_client.h"
+#include "tasks/event_log.h"
+#include "tasks/evidence.h"
+#include "tasks/evidence_store.h"
+#include "tasks/plan.h"
+
+namespace tasks {
+
+// What a StepRunner works with; all borrowed, all must outlive it.
+struct StepRunnerContext {
+  const Plan& plan;
+  const Policy& policy;
+  sandbox::JailClient& jail;
+  EvidenceStore& store;
+  EventLog& events;
+  int attempt_directory = -1;
+  int cancel_fd = -1;  // readable: cancel
+  std::chrono::steady_clock::time_point deadline;
+};
+
+// Keeps the jail's workspaces and the ids of the runs made so far. Not thread-safe.
+class StepRunner {
+ public:
+  // `carried` are kept runs of the base: their workspace is the kept layer, their reports count.
+  StepRunner(StepRunnerContext context, const std::vector<RunRecord>& carried);
+
+  // Runs `key.step` once. What the step did is in the record, whatever it did; an Error is a fault
+  // of ours (the jail is gone, evidence cannot be written): the attempt ends as infra.
+  os::Result<RunRecord> run(const RunKey& key, int order);
+
+  // Keeps the base's workspace as the plan's layer, if all its shared steps succeeded here.
+  os::Result<void> keep_base_layer();
+
+ private:
+  struct Workspace {
+    std::string name;
+    bool is_sound = true;  // no shared step failed in it
+    bool has_writes = false;
+  };
+
+  os::Result<Workspace*> workspace_for(const RunKey& key);
+  os::Result<sandbox::RunRequest> request_for(const RunKey& key, const Step& step,
+                                              const std::string& id, const std::string& seed);
+  os::Result<void> take_log(const sandbox::RunResult& result, RunRecord& record);
+  os::Result<void> take_reports(const Step& step, const sandbox::RunResult& result,
+                                RunRecord& record);
+  os::Result<void> take_outputs(const sandbox::RunResult& result, RunRecord& record);
+  os::Result<void> parse_report(const std::string& collected, ReportRecord& record);
+  std::string next_id();
+
+  StepRunnerContext context_;
+  bool base_is_carried_ = false;
+  std::map<std::string, Workspace> workspaces_;
+  std::map<RunKey, std::string> run_ids_;  // of plain runs: whose outputs can be mounted
+  int counter_ = 0;
+};
+
+}  // namespace tasks
