@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -336,24 +337,10 @@ TEST(Tidy, FunctionsAreShort) {
 }
 
 TEST(Tidy, NoUnfinishedWorkIsLeft) {
-  // Written in two parts, so that this file does not hold them.
-  const std::vector<std::string> words{
-      "TO"
-      "DO",
-      "FIX"
-      "ME",
-      "XX"
-      "X",
-      "HA"
-      "CK",
-      "st"
-      "ub",
-      "St"
-      "ub",
-      "st"
-      "ubs",
-      "/wo"
-      "rk"};
+  // Spelled with a gap, so that this file does not hold them.
+  std::vector<std::string> words{"TO-DO", "FIX-ME", "XX-X",   "HA-CK",       "st-ub",
+                                 "St-ub", "st-ubs", "St-ubs", "/wo-rk/main", "/wo-rk/shared"};
+  for (std::string& word : words) std::erase(word, '-');
   for (const SourceFile& file : all_files()) {
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       for (const std::string& word : words) {

@@ -3,6 +3,9 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/support/capability_probes.h"
 

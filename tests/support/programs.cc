@@ -1,6 +1,8 @@
 #include "tests/support/programs.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
 namespace tests {
 
