@@ -1,0 +1,3 @@
+// Does nothing. What an empty command costs is measured with it.
+
+int main() { return 0; }
