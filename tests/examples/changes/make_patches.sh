@@ -83,9 +83,9 @@ std::uint64_t lcm(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t mod_pow('
   cat > tests/lcm_test.cc <<'E'
-#include <gtest/gtest.h>
-
 #include "mathkit/number_theory.h"
+
+#include <gtest/gtest.h>
 
 namespace mathkit {
 namespace {

@@ -20,8 +20,8 @@
 namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
-constexpr double kRelative = 1e-5;   // expf's 2 ulp, the rounding of the argument, the sum
-constexpr double kAbsolute = 1e-30;  // below it a float's own spacing counts
+constexpr double kRelative = 1e-5;     // expf's 2 ulp, the rounding of the argument, the sum
+constexpr double kAbsolute = 1e-30;    // below it a float's own spacing counts
 constexpr std::size_t kMargin = 1024;  // floats before and after the output that must not change
 
 enum class Fill { kLogits, kShifted, kCausal, kMaskedRows, kBroken };
@@ -138,8 +138,8 @@ cudaError_t run(const Case& shape, const std::vector<float>& in, std::vector<flo
   const std::size_t out_bytes = out.size() * sizeof(float);
   cudaMemcpy(device_in.get(), in.data(), in_bytes, cudaMemcpyHostToDevice);
   cudaMemset(device_out.get(), 0xff, out_bytes);
-  const cudaError_t launched = softmax_rows(device_in.get(), device_out.get() + kMargin,
-                                            shape.rows, shape.columns, nullptr);
+  const cudaError_t launched =
+      softmax_rows(device_in.get(), device_out.get() + kMargin, shape.rows, shape.columns, nullptr);
   if (launched != cudaSuccess) {
     return launched;
   }

@@ -1,12 +1,11 @@
 // Each body is 10 to 40 microseconds of arithmetic on data that fits the first-level cache,
 // so that the least of a few short repetitions is a steady figure also on a busy machine.
-#include <benchmark/benchmark.h>
-
 #include <vector>
 
 #include "mathkit/matrix.h"
 #include "mathkit/special.h"
 #include "mathkit/statistics.h"
+#include <benchmark/benchmark.h>
 
 namespace {
 

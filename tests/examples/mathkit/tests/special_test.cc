@@ -1,9 +1,9 @@
 #include "mathkit/special.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace mathkit {
 namespace {

@@ -1,8 +1,8 @@
 #include "mathkit/statistics.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace mathkit {
 namespace {
