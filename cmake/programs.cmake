@@ -1,8 +1,23 @@
 # The target `programs`: what one installs, all of it side by side in bin/. Included after every
-# folder. A program that this configuration does not build is left out.
+# folder; takes every executable of the source folders, so that a new role is never forgotten.
+function(proofhouse_collect_programs folder)
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      add_dependencies(programs ${target})
+    endif()
+  endforeach()
+  get_property(subfolders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(subfolder IN LISTS subfolders)
+    proofhouse_collect_programs("${subfolder}")
+  endforeach()
+endfunction()
+
 add_custom_target(programs)
-foreach(program proofhouse attempt jail ingest reader)
-  if(TARGET ${program})
-    add_dependencies(programs ${program})
+get_property(_folders DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
+foreach(_folder IN LISTS _folders)
+  if(NOT _folder STREQUAL "${PROJECT_SOURCE_DIR}/tests")
+    proofhouse_collect_programs("${_folder}")
   endif()
 endforeach()
