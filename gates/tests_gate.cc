@@ -1,0 +1,403 @@
+#include "gates/tests_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gates/assurance.h"
+#include "gates/runs.h"
+#include "gates/test_lists.h"
+#include "gates/text.h"
+#include "gates/verdict.h"
+#include "sandbox/outcome.h"
+#include "tasks/evidence.h"
+#include "tasks/ids.h"
+#include "tasks/policy.h"
+
+namespace gates {
+
+namespace {
+
+using tasks::GateKind;
+using tasks::ReportRecord;
+using tasks::RunKey;
+using tasks::RunRecord;
+using tasks::Side;
+using tasks::Step;
+
+bool is_of_tests(const tasks::ReportSpec& spec) {
+  return spec.format != tasks::ReportFormat::google_benchmark;
+}
+
+const ReportRecord* find_report(const RunRecord& record, const tasks::ReportSpec& spec) {
+  const auto found = std::ranges::find_if(record.reports, [&spec](const ReportRecord& report) {
+    return report.format == spec.format && report.path == spec.path;
+  });
+  return found == record.reports.end() ? nullptr : &*found;
+}
+
+// Why a report cannot be used; empty if it can.
+std::string report_problem(const RunRecord& record, const tasks::ReportSpec& spec) {
+  const ReportRecord* const report = find_report(record, spec);
+  if (report == nullptr) return "missing";
+  if (!report->error.empty()) return one_line(report->error);
+  return one_line(report->parsed.error);
+}
+
+// What was found on one side, with the class of each failure.
+struct SideFindings {
+  struct Failure {
+    FailureClass failure = FailureClass::test;
+    Reason reason;
+  };
+  std::vector<Failure> failures;
+  TestFindings tests;  // summed over all runs; its own `failures` are moved into ours
+  bool has_failed() const { return !failures.empty() || !tests.base_failures.empty(); }
+};
+
+void append(std::vector<Reason>& to, std::vector<Reason>&& from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+void add(SideFindings& sum, TestFindings&& found) {
+  for (Reason& reason : found.failures) {
+    sum.failures.push_back({FailureClass::test, std::move(reason)});
+  }
+  append(sum.tests.base_failures, std::move(found.base_failures));
+  append(sum.tests.notes, std::move(found.notes));
+  sum.tests.passed += found.passed;
+  sum.tests.fresh += found.fresh;
+  sum.tests.fixed += found.fixed;
+  sum.tests.bad += found.bad;
+  sum.tests.skipped += found.skipped;
+}
+
+// What one target run of the change or of the mixed tree says.
+class TargetJudge {
+ public:
+  TargetJudge(const Context& context, const RunKey& key, SideFindings& findings)
+      : context_(context), key_(key), findings_(findings) {}
+
+  void judge() {
+    const Step* const step = context_.policy.find_step(key_.step);
+    const RunRecord* const record = context_.evidence.find(key_);
+    if (step == nullptr || record == nullptr) {
+      fail(FailureClass::test, "did not run: a step that it needs failed", {});
+      return;
+    }
+    const Fault fault = fault_of(*step, *record);
+    if (fault == Fault::machine) {
+      fail_words(FailureClass::infra, describe_fault(*step, *record), record->id);
+    } else if (fault == Fault::limit) {
+      fail_words(FailureClass::limit, describe_fault(*step, *record), record->id);
+    } else {
+      judge_reports(*step, *record, fault);
+    }
+  }
+
+ private:
+  void fail_words(FailureClass failure, std::string text, const std::string& run) {
+    findings_.failures.push_back({failure, {std::move(text), key_.step.str(), run, {}}});
+  }
+  void fail(FailureClass failure, std::string_view what, const std::string& run) {
+    fail_words(failure, fmt::format("{} {}{}", key_.step.str(), what, side_suffix(key_.of)), run);
+  }
+
+  void judge_reports(const Step& step, const RunRecord& record, Fault fault) {
+    if (fault == Fault::crash) {
+      fail_words(FailureClass::test, describe_fault(step, record), record.id);
+    }
+    const std::size_t failures_before = findings_.failures.size();
+    const std::int64_t bad_before = findings_.tests.bad;
+    const std::int64_t run_before = bad_before + findings_.tests.passed;
+    for (const tasks::ReportSpec& spec : step.reports) {
+      if (is_of_tests(spec)) judge_report(spec, record);
+    }
+    const bool has_complained = findings_.failures.size() != failures_before;
+    const std::int64_t bad = findings_.tests.bad - bad_before;
+    if (findings_.tests.bad + findings_.tests.passed == run_before && !has_complained) {
+      fail(FailureClass::test, "ran no test", record.id);
+    } else if (fault == Fault::exit && bad == 0 && !has_complained) {
+      fail(FailureClass::test,
+           fmt::format("exited with {} although no test failed", record.outcome.code), record.id);
+    }
+    if (fault == Fault::output) {
+      fail_words(FailureClass::report, describe_fault(step, record), record.id);
+    }
+  }
+
+  void judge_report(const tasks::ReportSpec& spec, const RunRecord& record) {
+    const std::string problem = report_problem(record, spec);
+    if (!problem.empty()) {
+      // How it ended says why there is no report: an early exit, a missing program.
+      fail(FailureClass::report,
+           fmt::format("{} and left no readable report {}: {}",
+                       sandbox::describe(record.outcome), spec.path, problem),
+           record.id);
+      return;
+    }
+    TestLists lists;
+    lists.subject = &find_report(record, spec)->parsed.tests;
+    lists.claims = &context_.evidence.claims;
+    lists.of = key_.of;
+    lists.run = record.id;
+    if (key_.side != Side::judge) {
+      const RunRecord* const base = context_.evidence.find(
+          RunKey{Side::base, Side::base, key_.step, std::nullopt});
+      const ReportRecord* const report = base == nullptr ? nullptr : find_report(*base, spec);
+      if (report == nullptr) {
+        fail(FailureClass::internal, "has no report of the base to compare with", record.id);
+        return;
+      }
+      lists.base = &report->parsed.tests;
+    }
+    add(findings_, compare_tests(lists));
+  }
+
+  const Context& context_;
+  const RunKey& key_;
+  SideFindings& findings_;
+};
+
+// Is the test in any report of the tests gates, on the base or on the change?
+struct Presence {
+  bool on_base = false;
+  bool on_change = false;
+};
+Presence find_test(const Context& context, std::string_view id) {
+  Presence presence;
+  for (const RunRecord& record : context.evidence.runs) {
+    const bool is_base = record.key.side == Side::base;
+    if (record.key.pair || (!is_base && record.key.of != Side::change)) continue;
+    for (const ReportRecord& report : record.reports) {
+      const auto& cases = report.parsed.tests.cases;
+      const bool is_there = std::ranges::find(cases, id, &tasks::TestCase::id) != cases.end();
+      if (is_there) (is_base ? presence.on_base : presence.on_change) = true;
+    }
+  }
+  return presence;
+}
+
+// Claims about tests that no gate knows: said once, by the last tests gate of the policy.
+void check_unknown_claims(const Context& context, const tasks::Gate& gate,
+                          SideFindings& findings) {
+  // A later tests gate will see more.
+  const auto last = std::ranges::find(context.policy.gates.rbegin(), context.policy.gates.rend(),
+                                      GateKind::tests, &tasks::Gate::kind);
+  if (last != context.policy.gates.rend() && last->name != gate.name) return;
+  const auto complain = [&findings](const std::string& id, std::string_view what) {
+    findings.failures.push_back(
+        {FailureClass::test, {fmt::format("{} {}", one_line(id, 200), what), id, {}, {}}});
+  };
+  for (const std::string& id : context.evidence.claims.fixes) {
+    const Presence presence = find_test(context, id);
+    if (!presence.on_base && !presence.on_change) {
+      complain(id, "is claimed as fixed, but no report has such a test");
+    }
+  }
+  for (const std::string& id : context.evidence.claims.removes) {
+    if (!find_test(context, id).on_base) {
+      complain(id, "is claimed as removed, but the base has no such test");
+    }
+  }
+}
+
+class TestsGate {
+ public:
+  TestsGate(const Context& context, const tasks::Gate& gate)
+      : context_(context), gate_(gate), targets_(make_targets()) {}
+
+  Progress progress() {
+    const std::vector<RunKey> runs = ordered_runs(context_, targets_);
+    std::size_t begin = 0;
+    while (begin < runs.size()) {
+      const std::size_t end = group_end(runs, begin);
+      if (auto done = advance_group({runs.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     runs.begin() + static_cast<std::ptrdiff_t>(end)})) {
+        return *std::move(done);
+      }
+      begin = end;
+    }
+    check_unknown_claims(context_, gate_, change_);
+    return finish();
+  }
+
+ private:
+  std::vector<RunKey> make_targets() const {
+    std::vector<RunKey> targets;
+    for (const tasks::StepName& name : gate_.steps) {
+      const Step* const step = context_.policy.find_step(name);
+      if (step != nullptr && !step->from_base) {
+        targets.push_back(key_for(context_.policy, name, Side::base));
+      }
+      targets.push_back(key_for(context_.policy, name, Side::change));
+      if (context_.is_escalated()) targets.push_back(key_for(context_.policy, name, Side::mixed));
+    }
+    return targets;
+  }
+
+  // Runs of one side, all early or all late.
+  std::size_t group_end(const std::vector<RunKey>& runs, std::size_t begin) const {
+    const bool late = is_late(context_.policy, runs[begin].step);
+    std::size_t end = begin;
+    while (end < runs.size() && runs[end].of == runs[begin].of &&
+           is_late(context_.policy, runs[end].step) == late) {
+      ++end;
+    }
+    return end;
+  }
+
+  // Runs and judges one group; a value ends the gate.
+  std::optional<Progress> advance_group(const std::vector<RunKey>& runs) {
+    const Side of = runs.front().of;
+    if (of == Side::mixed && broken_build_ != nullptr) return std::nullopt;
+    const Preparation preparation = prepare(context_, runs, targets_);
+    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, false};
+    if (preparation.failed != nullptr) return prerequisite_failed(*preparation.failed);
+    for (const RunKey& key : runs) {
+      if (std::ranges::find(targets_, key) == targets_.end()) continue;
+      if (of == Side::base) {
+        if (auto failed = check_base(key)) return failed;
+      } else {
+        TargetJudge(context_, key, of == Side::mixed ? mixed_ : change_).judge();
+      }
+    }
+    if (change_.has_failed() || mixed_.has_failed()) return finish();
+    return std::nullopt;
+  }
+
+  std::optional<Progress> prerequisite_failed(const RunRecord& record) {
+    const bool is_infra = prerequisite_failure(context_, record) == FailureClass::infra;
+    if (record.key.of != Side::mixed || is_infra) {
+      return failed_prerequisite(context_, gate_, record);
+    }
+    const MixedQuestion question = ask_mixed(context_, record);
+    if (question.next) return Progress{NextRun{*question.next}, {}, false, false};
+    if (!question.is_mixed_broken) {
+      return failed_prerequisite(context_, gate_,
+                                 question.failed != nullptr ? *question.failed : record);
+    }
+    broken_build_ = &record;
+    return std::nullopt;
+  }
+
+  // The base must give a list of tests; whether they pass there does not matter.
+  std::optional<Progress> check_base(const RunKey& key) const {
+    const Step* const step = context_.policy.find_step(key.step);
+    const RunRecord* const record = context_.evidence.find(key);
+    const auto blame = [this, &key](FailureClass failure, std::string text, std::string run) {
+      Progress progress;
+      progress.is_final = true;
+      progress.result = new_result();
+      progress.result.status = GateStatus::failed;
+      progress.result.failure = failure;
+      progress.result.summary = text;
+      progress.result.reasons.push_back({std::move(text), key.step.str(), std::move(run), {}});
+      return progress;
+    };
+    if (step == nullptr || record == nullptr) {
+      return blame(FailureClass::base,
+                   key.step.str() + " did not run on the base: a step that it needs failed", {});
+    }
+    const Fault fault = fault_of(*step, *record);
+    if (fault == Fault::machine) {
+      return blame(FailureClass::infra, describe_fault(*step, *record), record->id);
+    }
+    if (fault != Fault::none && fault != Fault::exit) {
+      return blame(FailureClass::base, describe_fault(*step, *record), record->id);
+    }
+    for (const tasks::ReportSpec& spec : step->reports) {
+      if (!is_of_tests(spec)) continue;
+      const std::string problem = report_problem(*record, spec);
+      if (problem.empty()) continue;
+      return blame(FailureClass::base,
+                   fmt::format("{} {} and left no readable report {} on the base: {}",
+                               key.step.str(), sandbox::describe(record->outcome), spec.path,
+                               problem),
+                   record->id);
+    }
+    return std::nullopt;
+  }
+
+  GateResult new_result() const {
+    GateResult result;
+    result.name = gate_.name;
+    result.kind = gate_.kind;
+    result.assurance = tests_assurance(context_, gate_);
+    return result;
+  }
+
+  Progress finish() {
+    Progress progress;
+    progress.is_mixed_broken = broken_build_ != nullptr;
+    progress.result = new_result();
+    GateResult& result = progress.result;
+    for (SideFindings* const side : {&change_, &mixed_}) {
+      for (auto& [failure, reason] : side->failures) {
+        if (result.failure == FailureClass::none) result.failure = failure;
+        result.reasons.push_back(std::move(reason));
+      }
+    }
+    for (SideFindings* const side : {&change_, &mixed_}) {
+      if (side->tests.base_failures.empty()) continue;
+      if (result.failure == FailureClass::none) result.failure = FailureClass::base;
+      append(result.reasons, std::move(side->tests.base_failures));
+    }
+    const bool is_failed = result.failure != FailureClass::none;
+    result.status = is_failed ? GateStatus::failed : GateStatus::passed;
+    progress.is_final = result.failure == FailureClass::infra;
+    result.summary = summary(result);
+    if (broken_build_ != nullptr) {
+      const Step* const step = context_.policy.find_step(broken_build_->key.step);
+      result.reasons.push_back({describe_fault(*step, *broken_build_),
+                                broken_build_->key.step.str(), broken_build_->id, {}});
+      // Only tests that the change brought itself have run.
+      result.assurance = tasks::Assurance::in_process;
+    }
+    append(result.reasons, std::move(change_.tests.notes));
+    append(result.reasons, std::move(mixed_.tests.notes));
+    bound_reasons(result.reasons);
+    return progress;
+  }
+
+  // "12 tests passed, 2 of them new; 1 skipped".
+  std::string summary(const GateResult& result) const {
+    const TestFindings& tests = change_.tests;
+    std::string text = counted(tests.passed, "test") + " passed";
+    if (tests.fresh > 0) text += fmt::format(", {} of them new", tests.fresh);
+    if (tests.fixed > 0) text += fmt::format(", {} of them failing on the base", tests.fixed);
+    if (tests.skipped > 0) text += fmt::format("; {} skipped", tests.skipped);
+    if (result.status == GateStatus::failed) {
+      text = fmt::format("{}; {}", counted(static_cast<std::int64_t>(result.reasons.size()),
+                                           "failure"), text);
+    }
+    if (mixed_.tests.passed > 0) {
+      text += fmt::format("; with the base's guarded files: {} passed", mixed_.tests.passed);
+    }
+    if (broken_build_ != nullptr) text += "; the base's own checks could not be run against it";
+    return text;
+  }
+
+  const Context& context_;
+  const tasks::Gate& gate_;
+  std::vector<RunKey> targets_;
+  SideFindings change_;
+  SideFindings mixed_;
+  const RunRecord* broken_build_ = nullptr;
+};
+
+}  // namespace
+
+Progress tests_progress(const Context& context, const tasks::Gate& gate) {
+  return TestsGate(context, gate).progress();
+}
+
+}  // namespace gates
