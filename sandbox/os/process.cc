@@ -8,13 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/process/v2/environment.hpp>
-#include <boost/process/v2/process.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/process/v2/environment.hpp>
+#include <boost/process/v2/process.hpp>
 
 namespace os {
 namespace {
@@ -41,8 +42,10 @@ class Setup {
     return {};
   }
 
-  bp::error_code on_exec_setup(bp::posix::default_launcher&, const bp::filesystem::path&,
+  bp::error_code on_exec_setup(bp::posix::default_launcher& launcher, const bp::filesystem::path&,
                                const char* const*) {
+    // Boost wants this list in order, and appends its own pipe to it.
+    std::ranges::sort(launcher.fd_whitelist);
     if (request_.new_session && ::setsid() < 0) return last_error();
     if (!pass_descriptors() || !drop_rights()) return last_error();
     if (request_.die_with_parent) {
@@ -70,6 +73,8 @@ class Setup {
       ours = ::fcntl(ours < 0 ? null : ours, F_DUPFD_CLOEXEC, kStaging);
       if (ours < 0) return false;
     }
+    // Boost 1.81 leaves open what lies between the numbers of its list.
+    if (::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
     for (const auto& [ours, theirs] : all)
       if (::dup2(ours, theirs) < 0) return false;
     return true;
@@ -104,8 +109,9 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnRequest& request) {
   boost::asio::io_context context;
   bp::error_code error;
   Setup setup(request);
-  auto process = bp::posix::default_launcher()(context, error, bp::filesystem::path(program),
-                                               request.arguments, setup);
+  // With the executor instead of its context: that overload drops the error and throws.
+  auto process = bp::posix::default_launcher()(
+      context.get_executor(), error, bp::filesystem::path(program), request.arguments, setup);
   if (error) return fail_errno(error.value(), "start " + program);
   const pid_t pid = static_cast<pid_t>(process.id());
   process.detach();
