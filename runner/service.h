@@ -116,7 +116,7 @@ struct PromotionView {
   std::string receipt;  // JSON: what was tested, by which evidence, who approved, what was read back
 };
 
-// GET /v1/tasks/{id}; contracts of the fields are in openapi.json.
+// GET /v1/tasks/{id}; runner/wire.cc writes it.
 struct TaskView {
   std::string id, project, title;
   tasks::Intent intent = tasks::Intent::promote;

@@ -1,0 +1,39 @@
+// Wire: the service's values to and from the JSON of the API.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/service.h"
+
+namespace runner {
+
+std::string to_wire(const TaskView& task);
+std::string to_wire(const std::vector<TaskView>& tasks, const std::string& next_cursor);
+std::string to_wire(const Project& project);
+std::string to_wire(const std::vector<Project>& projects);
+std::string to_wire(const Why& why);
+std::string to_wire(const MachineView& machine);
+std::string to_wire(const IssuedToken& token);
+std::string to_wire(const Readiness& readiness);
+
+// A problem document (RFC 9457) with code, next_step, retryable, errors[] and the extra members.
+std::string problem_to_wire(const ServiceError& error, int status);
+// HTTP status of a problem code; 500 for a code that is not in the table.
+int status_of(const ServiceError& error);
+
+// Bodies of POSTs. Unknown keys, wrong types, nesting over 16 and duplicate keys are refused with a
+// JSON pointer (problems bad_json and invalid_field).
+Answer<Submission> submission_from_wire(std::string_view json);
+Answer<ApprovalRequest> approval_from_wire(std::string_view json);
+Answer<ProjectSpec> project_from_wire(std::string_view json);
+
+struct TokenRequest {
+  Principal principal;
+  std::vector<Grant> grants;
+  std::chrono::seconds lifetime{0};  // 0: the configured default
+};
+Answer<TokenRequest> token_request_from_wire(std::string_view json);
+
+}  // namespace runner
