@@ -144,7 +144,7 @@ std::string to_wire(const TaskView& task) { return sandbox::dump_json(task_json(
 std::string to_wire(const std::vector<TaskView>& tasks, const std::string& next_cursor) {
   json list = json::array();
   for (const TaskView& task : tasks) list.push_back(task_json(task));
-  return sandbox::dump_json({{"tasks", list}, {"next_cursor", text_or_null(next_cursor)}});
+  return sandbox::dump_json({{"tasks", list}, {"next", text_or_null(next_cursor)}});
 }
 
 std::string to_wire(const Project& project) { return sandbox::dump_json(project_json(project)); }

@@ -29,9 +29,11 @@ Answer<Submission> submission_from_wire(std::string_view json);
 Answer<ApprovalRequest> approval_from_wire(std::string_view json);
 Answer<ProjectSpec> project_from_wire(std::string_view json);
 
+Answer<Principal> principal_from_wire(std::string_view json);  // {name, owner?}
+Answer<Grant> grant_from_wire(std::string_view json);          // {principal, project?, role}
+
 struct TokenRequest {
-  Principal principal;
-  std::vector<Grant> grants;
+  std::string principal;
   std::chrono::seconds lifetime{0};  // 0: the configured default
 };
 Answer<TokenRequest> token_request_from_wire(std::string_view json);

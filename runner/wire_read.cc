@@ -224,25 +224,45 @@ Answer<ProjectSpec> project_from_wire(std::string_view text) {
   return spec;
 }
 
+Answer<Principal> principal_from_wire(std::string_view text) {
+  const Answer<json> object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  Reader reader(*object, "");
+  Principal principal;
+  principal.name = reader.text("name", 64);
+  principal.owner = reader.text("owner", 64);
+  if (principal.name.empty()) reader.wrong("name", "is required");
+  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
+  return principal;
+}
+
+Answer<Grant> grant_from_wire(std::string_view text) {
+  const Answer<json> object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  Reader reader(*object, "");
+  Grant grant;
+  grant.principal = reader.text("principal", 64);
+  grant.project = reader.text("project", 64);
+  if (grant.project.empty()) grant.project = "*";
+  const os::Result<Role> role = parse_role(reader.text("role", 16));
+  if (role)
+    grant.role = *role;
+  else
+    reader.wrong("role", "must be agent, ci, reviewer, owner or admin");
+  if (grant.principal.empty()) reader.wrong("principal", "is required");
+  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
+  return grant;
+}
+
 Answer<TokenRequest> token_request_from_wire(std::string_view text) {
   const Answer<json> object = parse_object(text);
   if (!object) return std::unexpected(object.error());
   Reader reader(*object, "");
   TokenRequest request;
-  request.principal.name = reader.text("principal", 64);
-  request.principal.owner = reader.text("owner", 64);
-  request.lifetime = std::chrono::seconds(reader.number("lifetime_s"));
-  const std::string project = reader.text("project", 64);
-  for (const std::string& word : reader.texts("roles")) {
-    const os::Result<Role> role = parse_role(word);
-    if (!role)
-      reader.wrong("roles", "holds '" + word + "'; known: agent, ci, reviewer, owner, admin");
-    else
-      request.grants.push_back(
-          {request.principal.name, project.empty() ? "*" : project, *role});
-  }
-  if (request.principal.name.empty()) reader.wrong("principal", "is required");
-  if (request.lifetime.count() < 0) reader.wrong("lifetime_s", "must not be negative");
+  request.principal = reader.text("principal", 64);
+  request.lifetime = std::chrono::seconds(reader.number("lifetime_seconds"));
+  if (request.principal.empty()) reader.wrong("principal", "is required");
+  if (request.lifetime.count() < 0) reader.wrong("lifetime_seconds", "must not be negative");
   if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
   return request;
 }

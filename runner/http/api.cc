@@ -158,7 +158,7 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
                     guarded([this](const Actor& actor, const HttpRequest& request) {
                       const auto id =
                           service_.store_pack(actor, request.parameter("id"), request.body);
-                      return id ? json_response("{\"pack\":\"" + *id + "\"}", 201)
+                      return id ? json_response("{\"id\":\"" + *id + "\"}", 201)
                                 : problem(id.error());
                     })});
   routes.push_back({"GET", "/v1/machines", guarded([this](const Actor& actor, const HttpRequest&) {
@@ -167,28 +167,33 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
                     })});
 }
 
-HttpResponse Api::post_token(const Actor& actor, const HttpRequest& request) {
-  const Answer<TokenRequest> wanted = token_request_from_wire(request.body);
-  if (!wanted) return problem(wanted.error());
-  if (const auto made = service_.create_principal(actor, wanted->principal);
-      !made && made.error().problem != "conflict")
-    return problem(made.error());
-  for (const Grant& grant : wanted->grants)
-    if (const auto granted = service_.grant(actor, grant); !granted)
-      return problem(granted.error());
-  const auto token = service_.create_token(actor, wanted->principal.name, wanted->lifetime);
-  return token ? json_response(to_wire(*token), 201) : problem(token.error());
-}
-
 void Api::add_people(std::vector<HttpRoute>& routes) {
   routes.push_back(
+      {"POST", "/v1/principals", guarded([this](const Actor& actor, const HttpRequest& request) {
+         const Answer<Principal> principal = principal_from_wire(request.body);
+         if (!principal) return problem(principal.error());
+         const auto made = service_.create_principal(actor, *principal);
+         return made ? json_response("{\"name\":\"" + principal->name + "\"}", 201)
+                     : problem(made.error());
+       })});
+  routes.push_back(
+      {"POST", "/v1/grants", guarded([this](const Actor& actor, const HttpRequest& request) {
+         const Answer<Grant> grant = grant_from_wire(request.body);
+         if (!grant) return problem(grant.error());
+         const auto granted = service_.grant(actor, *grant);
+         return granted ? json_response("{\"granted\":true}", 201) : problem(granted.error());
+       })});
+  routes.push_back(
       {"POST", "/v1/tokens", guarded([this](const Actor& actor, const HttpRequest& request) {
-         return post_token(actor, request);
+         const Answer<TokenRequest> wanted = token_request_from_wire(request.body);
+         if (!wanted) return problem(wanted.error());
+         const auto token = service_.create_token(actor, wanted->principal, wanted->lifetime);
+         return token ? json_response(to_wire(*token), 201) : problem(token.error());
        })});
   routes.push_back(
       {"DELETE", "/v1/tokens/:id", guarded([this](const Actor& actor, const HttpRequest& request) {
          const auto revoked = service_.revoke_token(actor, request.parameter("id"));
-         return revoked ? json_response("{\"revoked\":true}") : problem(revoked.error());
+         return revoked ? json_response("", 204) : problem(revoked.error());
        })});
 }
 

@@ -62,7 +62,6 @@ class Api {
   HttpResponse get_events(const Actor& actor, const HttpRequest& request);
   HttpResponse get_log(const Actor& actor, const HttpRequest& request);
   HttpResponse post_approval(const Actor& actor, const HttpRequest& request);
-  HttpResponse post_token(const Actor& actor, const HttpRequest& request);
   void write_events(const Actor& actor, const std::string& task, std::int64_t after,
                     HttpStream& out);
 

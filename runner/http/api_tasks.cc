@@ -145,7 +145,7 @@ HttpResponse Api::list_tasks(const Actor& actor, const HttpRequest& request) {
   filter.project = request.query_value("project");
   filter.state = request.query_value("state");
   filter.principal = request.query_value("principal");
-  filter.after = request.query_value("cursor");
+  filter.after = request.query_value("after");
   filter.limit = static_cast<int>(std::clamp<std::int64_t>(
       number(request.query_value("limit"), filter.limit), 1, 200));
   const auto list = service_.list_tasks(actor, filter);
@@ -182,10 +182,10 @@ HttpResponse Api::get_log(const Actor& actor, const HttpRequest& request) {
   if (!chunk) return problem(chunk.error());
   HttpResponse response = body_response(chunk->bytes, "text/plain; charset=utf-8");
   make_inert(response);
-  response.headers["X-Proofhouse-Offset"] = std::to_string(chunk->offset);
-  response.headers["X-Proofhouse-Total"] = std::to_string(chunk->total);
-  response.headers["X-Proofhouse-Omitted"] = std::to_string(chunk->omitted);
-  response.headers["X-Proofhouse-Finished"] = chunk->finished ? "true" : "false";
+  response.headers["X-Log-Offset"] = std::to_string(chunk->offset);
+  response.headers["X-Log-Total"] = std::to_string(chunk->total);
+  response.headers["X-Log-Omitted"] = std::to_string(chunk->omitted);
+  response.headers["X-Log-Finished"] = chunk->finished ? "1" : "0";
   return response;
 }
 
