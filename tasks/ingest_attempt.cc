@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "sandbox/os/files.h"
 #include "tasks/plan.h"
@@ -79,8 +80,8 @@ os::Result<void> write_request(const Plan& plan, int directory) {
 
 os::Result<void> publish_trees(const IngestResult& result, const IngestSpec& spec,
                                sandbox::JailClient& jail) {
-  std::vector<TreeId> trees{result.base_tree, result.tree};
-  if (result.mixed_tree) trees.push_back(*result.mixed_tree);
+  std::set<TreeId> trees{result.base_tree, result.tree};
+  if (result.mixed_tree) trees.insert(*result.mixed_tree);
   for (const TreeId& tree : trees) {
     if (std::ranges::find(spec.have_trees, tree) != spec.have_trees.end()) continue;
     TRY_CONTEXT(jail.publish_tree({.run = "take", .path = "trees/" + tree.hex(), .tree = tree.hex()}),
@@ -90,10 +91,11 @@ os::Result<void> publish_trees(const IngestResult& result, const IngestSpec& spe
 }
 
 os::Result<void> index_pack(sandbox::JailClient& jail, int directory, int cancel_fd) {
-  sandbox::RunRequest request = strict_run("index", {"index-pack", "/in/candidate.pack", "/out"});
+  sandbox::RunRequest request = strict_run("index", {"index-pack", "/in/candidate.pack", "/out", "/in/repo"});
   request.out = os::Bytes{kOutputLimit};
   request.mounts.push_back(
       {sandbox::MountSource::input, "out/candidate.pack", "/in/candidate.pack"});
+  request.mounts.push_back({sandbox::MountSource::repository, "", "/in/repo"});
   request.collect.push_back(output_file("candidate.idx"));
   const sandbox::RunResult result = TRY(jail.run(request, cancel_fd));
   if (!result.outcome.is_success())

@@ -34,7 +34,8 @@ struct AttemptStart {
   tasks::AttemptId attempt;
   std::int64_t fence = 1;
   tasks::AttemptKind kind = tasks::AttemptKind::verify;
-  std::vector<int> cpus;   // the lease; refused (conflict) if one is leased to another attempt
+  std::vector<int> cpus;   // the lease; refused (conflict) if one is leased to another attempt;
+                           // empty: no lease, any CPU (an ingest, which no queue may delay)
   os::Bytes memory;
   std::string repository;  // bare repository shown read-only (ingest); empty: none
 };

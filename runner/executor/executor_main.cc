@@ -260,6 +260,7 @@ Living* ExecutorLoop::find(const tasks::AttemptId& attempt, std::int64_t fence) 
 }
 
 os::Result<void> ExecutorLoop::check_lease(const AttemptStart& start) const {
+  if (start.cpus.empty()) return {};
   std::uint64_t memory = start.memory.count;
   for (const auto& [key, living] : living_) {
     if (living.state != AttemptState::running) continue;

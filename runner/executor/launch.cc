@@ -103,7 +103,8 @@ sandbox::Bounds bounds_of(const ExecutorOptions& options, const AttemptStart& st
   for (const sandbox::IdSlot& slot : slots) bounds.ids.push_back(slot.range());
   bounds.attempt_uid = slots.front().outside_uid();
   bounds.attempt_gid = options.serve_gid;
-  bounds.cpus = start.cpus;
+  // Without a lease (an ingest) any CPU will do.
+  bounds.cpus = start.cpus.empty() ? sandbox::available_cpus() : start.cpus;
   bounds.memory = start.memory;
   bounds.gaps_allowed = options.gaps_allowed;
   bounds.read_only_paths = options.read_only_paths;
@@ -137,7 +138,7 @@ os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& st
   living.attempt = start.attempt;
   living.fence = start.fence;
   living.cpus = start.cpus;
-  living.memory = start.memory;
+  if (!start.cpus.empty()) living.memory = start.memory;
   for (int i = 0; i < kDomains; ++i) {
     living.slots.push_back(TRY(sandbox::IdSlot::take(options.first_id, options.id_slots)));
     living.slot_numbers.push_back(living.slots.back().index());
