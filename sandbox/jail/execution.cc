@@ -1,0 +1,243 @@
+#include "sandbox/jail/execution.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace sandbox::jail {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr int kNamespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+// Less CPU time than that over a whole idle period is none: a sleeping process is woken now and then.
+constexpr std::int64_t kIdleCpuUs = 1000;
+constexpr milliseconds kCpuSample{100};
+
+struct Pipe {
+  os::Fd read;
+  os::Fd write;
+};
+
+os::Result<Pipe> make_pipe() {
+  std::array<int, 2> raw{};
+  if (::pipe2(raw.data(), O_CLOEXEC) != 0) return os::fail_errno("make a pipe");
+  Pipe pipe{os::Fd(raw[0]), os::Fd(raw[1])};
+  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) return os::fail_errno("set pipe flags");
+  return pipe;
+}
+
+// Owned by the command's user, who may open /dev/stdout anew.
+os::Result<Pipe> make_output_pipe(std::uint32_t user) {
+  Pipe pipe = TRY(make_pipe());
+  if (::fchown(pipe.write.get(), user, user) != 0) return os::fail_errno("set owner of a pipe");
+  return pipe;
+}
+
+// fork(2) into new namespaces; the supervisor's pidfd comes along.
+os::Result<pid_t> clone_supervisor(os::Fd& pidfd) {
+  int raw = -1;
+  const auto flags = static_cast<unsigned long>(kNamespaces | CLONE_PIDFD | SIGCHLD);
+  const long pid = ::syscall(SYS_clone, flags, nullptr, &raw, nullptr, 0);
+  if (pid < 0) return os::fail_errno("clone into new namespaces");
+  if (pid > 0) pidfd = os::Fd(raw);
+  return static_cast<pid_t>(pid);
+}
+
+}  // namespace
+
+Execution::Execution(Execution&& other) noexcept
+    : parts_(other.parts_),
+      supervisor_(std::exchange(other.supervisor_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      output_(std::move(other.output_)),
+      error_output_(std::move(other.error_output_)),
+      report_(std::move(other.report_)),
+      report_closed_(other.report_closed_),
+      started_(other.started_),
+      ending_(other.ending_),
+      start_(other.start_),
+      last_activity_(other.last_activity_),
+      last_sample_(other.last_sample_),
+      cpu_at_activity_us_(other.cpu_at_activity_us_) {}
+
+Execution::~Execution() { kill_supervisor(); }
+
+os::Result<Execution> Execution::start(CommandSetup setup, const Parts& parts) {
+  Execution execution(parts);
+  Pipe output = TRY(make_output_pipe(setup.user_id));
+  Pipe report = TRY(make_pipe());
+  Pipe error_output;
+  if (parts.error_output != nullptr) error_output = TRY(make_output_pipe(setup.user_id));
+  setup.output = output.write.get();
+  setup.error_output =
+      parts.error_output != nullptr ? error_output.write.get() : output.write.get();
+  setup.report = report.write.get();
+  execution.start_ = Clock::now();
+  const pid_t pid = TRY(clone_supervisor(execution.pidfd_));
+  if (pid == 0) supervise(setup);
+  execution.supervisor_ = pid;
+  execution.output_ = std::move(output.read);
+  execution.error_output_ = std::move(error_output.read);
+  execution.report_ = std::move(report.read);
+  execution.last_activity_ = execution.start_;
+  execution.last_sample_ = execution.start_;
+  return execution;
+}
+
+bool Execution::is_over() const {
+  return report_closed_ || ending_.failed || ending_.ended || ending_.forced != Forced::none;
+}
+
+os::Result<Ending> Execution::watch() {
+  while (!is_over()) TRY(wait_once());
+  const Clock::time_point stop = Clock::now();
+  TRY(end());
+  ending_.wall_ms = duration_cast<milliseconds>(stop - start_).count();
+  if (started_ && ending_.ended)
+    ending_.wall_ms = (ending_.ended->time_ns - started_->time_ns) / 1'000'000;
+  if (!ending_.failed && !ending_.ended && ending_.forced == Forced::none) {
+    Report lost;
+    std::string_view("supervisor ended").copy(lost.step.data(), lost.step.size() - 1);
+    ending_.failed = lost;
+  }
+  return ending_;
+}
+
+os::Result<void> Execution::wait_once() {
+  const std::array<pollfd, 2> client = parts_.client.watched();
+  std::array<pollfd, 5> fds{pollfd{output_.get(), POLLIN, 0},
+                            pollfd{error_output_.get(), POLLIN, 0},
+                            pollfd{report_.get(), POLLIN, 0}, client[0], client[1]};
+  const auto timeout = static_cast<int>(std::min<std::int64_t>(next_check().count(), 60'000));
+  if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR)
+    return os::fail_errno("poll");
+  if (fds[0].revents != 0 || fds[1].revents != 0) TRY(read_output());
+  if (fds[2].revents != 0) read_report();
+  if (is_over()) return {};
+  if ((fds[3].revents != 0 || fds[4].revents != 0) && parts_.client.check() != Client::Event::none)
+    ending_.forced = Forced::cancelled;
+  if (!is_over()) TRY(check_deadlines());
+  return {};
+}
+
+os::Result<void> Execution::read_output() {
+  TRY(read_stream(output_, parts_.output));
+  if (parts_.error_output != nullptr) TRY(read_stream(error_output_, *parts_.error_output));
+  return {};
+}
+
+// What is there now; a closed pipe is dropped so that it wakes nobody.
+os::Result<void> Execution::read_stream(os::Fd& pipe, Output& output) {
+  std::array<char, 64U << 10U> buffer;
+  // Bounded, so that an endless printer cannot keep the jail from its deadlines.
+  for (int round = 0; pipe.is_open() && round < 64; ++round) {
+    const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return {};
+    if (got < 0) return os::fail_errno("read output");
+    if (got == 0) {
+      pipe.close();
+      return {};
+    }
+    TRY(output.append({buffer.data(), static_cast<std::size_t>(got)}));
+    last_activity_ = Clock::now();
+    const auto bound = static_cast<std::int64_t>(parts_.request.limits.output.count);
+    if (output.total_bytes() > bound && !is_over()) ending_.forced = Forced::output;
+    if (output.total_bytes() > bound && ending_.forced == Forced::output) return {};
+  }
+  return {};
+}
+
+void Execution::read_report() {
+  while (true) {
+    Report report;
+    const ssize_t got = ::read(report_.get(), &report, sizeof(report));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return;
+    if (got != sizeof(report)) {
+      report_closed_ = true;
+      return;
+    }
+    report.step.back() = '\0';
+    if (report.kind == Report::Kind::failed && !ending_.failed) ending_.failed = report;
+    if (report.kind == Report::Kind::ended) ending_.ended = report;
+    if (report.kind != Report::Kind::started) continue;
+    started_ = report;
+    start_ = Clock::now();
+    last_activity_ = start_;
+  }
+}
+
+milliseconds Execution::sample_interval() const {
+  const Limits& limits = parts_.request.limits;
+  milliseconds interval = milliseconds::max();
+  if (limits.idle.count() > 0)
+    interval = std::clamp(limits.idle / 8, milliseconds(20), milliseconds(1000));
+  if (limits.cpu_time.count() > 0) interval = std::min(interval, kCpuSample);
+  return interval;
+}
+
+milliseconds Execution::next_check() const {
+  const Limits& limits = parts_.request.limits;
+  milliseconds next = duration_cast<milliseconds>(start_ + limits.wall - Clock::now());
+  next = std::min(next, sample_interval());
+  // One more: a deadline is checked after it, not just before.
+  return std::max(milliseconds(0), next) + milliseconds(1);
+}
+
+os::Result<void> Execution::check_deadlines() {
+  const Limits& limits = parts_.request.limits;
+  const Clock::time_point now = Clock::now();
+  if (now >= start_ + limits.wall) {
+    ending_.forced = Forced::wall;
+    return {};
+  }
+  if (duration_cast<milliseconds>(now - last_sample_) < sample_interval()) return {};
+  last_sample_ = now;
+  const std::int64_t cpu_us = TRY_CONTEXT(parts_.group.cpu_time_us(), "read CPU time");
+  if (limits.cpu_time.count() > 0 && cpu_us >= limits.cpu_time.count() * 1000) {
+    ending_.forced = Forced::cpu;
+    return {};
+  }
+  if (cpu_us - cpu_at_activity_us_ >= kIdleCpuUs) {
+    cpu_at_activity_us_ = cpu_us;
+    last_activity_ = now;
+  }
+  if (limits.idle.count() > 0 && now >= last_activity_ + limits.idle) {
+    ending_.forced = Forced::idle;
+    ending_.idle_ms = duration_cast<milliseconds>(now - last_activity_).count();
+  }
+  return {};
+}
+
+// A command ends with its first process: what it left is killed at once, and counted.
+os::Result<void> Execution::end() {
+  const os::Result<std::int64_t> killed = parts_.group.kill_all();
+  kill_supervisor();
+  if (!killed) return std::unexpected(killed.error());
+  if (ending_.ended && ending_.forced == Forced::none) ending_.left_behind = *killed;
+  // The supervisor may have told more in the meantime, but whoever was first is right.
+  const Forced forced = ending_.forced;
+  TRY(read_output());
+  ending_.forced = forced;
+  return {};
+}
+
+void Execution::kill_supervisor() {
+  if (supervisor_ < 0) return;
+  ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) continue;
+  supervisor_ = -1;
+}
+
+}  // namespace sandbox::jail

@@ -1,0 +1,83 @@
+// Execution: one command under way: started, watched against its deadlines, ended.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "sandbox/cgroup.h"
+#include "sandbox/jail/client.h"
+#include "sandbox/jail/output.h"
+#include "sandbox/jail/supervisor.h"
+
+namespace sandbox::jail {
+
+// Why a command was ended by the jail.
+enum class Forced : std::uint8_t { none, wall, idle, cpu, output, cancelled };
+
+// What is known when nothing of the command lives any more.
+struct Ending {
+  Forced forced = Forced::none;
+  std::optional<Report> failed;  // the set-up failed
+  std::optional<Report> ended;   // the command's first process ended by itself
+  std::int64_t wall_ms = 0;
+  std::int64_t idle_ms = 0;      // forced idle: how long it had been idle
+  std::int64_t left_behind = 0;  // processes killed after the command had ended
+};
+
+// Starts the supervisor in new pid, mount, ipc, uts and network namespaces. Single-threaded.
+class Execution {
+ public:
+  // Borrows all for its life. `error_output` may be null: then both streams are `output`.
+  struct Parts {
+    const RunRequest& request;
+    Cgroup& group;
+    Client& client;
+    Output& output;
+    Output* error_output;
+  };
+
+  // `setup` lacks only its descriptors for output and report.
+  static os::Result<Execution> start(CommandSetup setup, const Parts& parts);
+
+  Execution(Execution&&) noexcept;
+  Execution& operator=(Execution&&) = delete;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  // Kills what is left.
+  ~Execution();
+
+  // Returns when the command has ended or was ended, everything in its cgroup is dead, the
+  // supervisor is reaped and all output is read.
+  os::Result<Ending> watch();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Execution(const Parts& parts) : parts_(parts) {}
+  bool is_over() const;
+  os::Result<void> wait_once();
+  os::Result<void> read_output();
+  os::Result<void> read_stream(os::Fd& pipe, Output& output);
+  void read_report();
+  os::Result<void> check_deadlines();
+  std::chrono::milliseconds sample_interval() const;
+  std::chrono::milliseconds next_check() const;
+  os::Result<void> end();
+  void kill_supervisor();
+
+  Parts parts_;
+  pid_t supervisor_ = -1;
+  os::Fd pidfd_;
+  os::Fd output_;
+  os::Fd error_output_;
+  os::Fd report_;
+  bool report_closed_ = false;
+  std::optional<Report> started_;
+  Ending ending_;
+  Clock::time_point start_;
+  Clock::time_point last_activity_;
+  Clock::time_point last_sample_;
+  std::int64_t cpu_at_activity_us_ = 0;
+};
+
+}  // namespace sandbox::jail

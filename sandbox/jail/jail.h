@@ -1,0 +1,83 @@
+// Jail: the state of one jail and what it does for each request. main.cc is its specification.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sandbox/cgroup.h"
+#include "sandbox/jail/client.h"
+#include "sandbox/jail/execution.h"
+#include "sandbox/jail/stage.h"
+#include "sandbox/jail/views.h"
+#include "sandbox/jail/workspaces.h"
+
+namespace sandbox::jail {
+
+// A mount of the jail's own making, shown to one command.
+struct ExtraView {
+  View view;
+  std::string target;
+};
+
+// A tmpfs that was /out of a run.
+struct OutTree {
+  std::string path;  // on the stage
+  Domain domain = Domain::change;
+};
+
+// What one run needs besides its request; released when it is over.
+struct RunParts;
+
+class Jail {
+ public:
+  // Takes the descriptors of request.h, leaves the host, makes the cgroup.
+  static os::Result<std::unique_ptr<Jail>> start();
+
+  Jail(const Jail&) = delete;
+  Jail& operator=(const Jail&) = delete;
+
+  // Answers requests until the client is gone; then everything is dead and the cgroup removed.
+  os::Result<void> serve();
+
+ private:
+  Jail(Bounds bounds, Client client, CgroupHost cgroups, Cgroup group, Stage stage);
+
+  os::Result<void> handle(const WorkspaceRequest& request);
+  os::Result<RunResult> handle(const RunRequest& request);
+  os::Result<void> handle(const PublishRequest& request);
+  os::Result<void> handle(const KeepLayerRequest& request);
+  void answer(const Request& request);
+
+  // run.cc
+  os::Result<RunResult> run(const RunRequest& request, std::vector<ExtraView> extra);
+  os::Result<void> prepare(const RunRequest& request, std::vector<ExtraView> extra,
+                           RunParts& parts);
+  os::Result<void> prepare_places(const RunRequest& request, RunParts& parts);
+  os::Result<void> prepare_mounts(const RunRequest& request, RunParts& parts);
+  os::Result<void> prepare_group(const RunRequest& request, RunParts& parts);
+  os::Result<RunResult> execute(const RunRequest& request, RunParts& parts);
+  os::Result<void> finish(const RunRequest& request, RunParts& parts, const Ending& ending,
+                          RunResult& result);
+  os::Result<os::Fd> make_run_directory(const std::string& id);
+  os::Result<const SeccompPolicy*> policy(Profile profile);
+  FileOwner owner() const { return {bounds_.attempt_uid, bounds_.attempt_gid}; }
+
+  // publish.cc
+  os::Result<void> check_tree_id(const PublishRequest& request, int source);
+
+  Bounds bounds_;
+  Client client_;
+  CgroupHost cgroups_;
+  Cgroup group_;
+  Stage stage_;
+  UserNamespaces spaces_;
+  Views views_;
+  std::map<std::string, Workspace> workspaces_;
+  std::map<std::string, OutTree> outs_;
+  std::map<Profile, SeccompPolicy> policies_;
+  int checks_ = 0;
+};
+
+}  // namespace sandbox::jail

@@ -1,0 +1,101 @@
+#include "sandbox/jail/lockdown.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace sandbox::jail {
+namespace {
+
+os::Result<void> limit(__rlimit_resource resource, const char* name, rlim_t soft, rlim_t hard) {
+  const rlimit bound{soft, hard};
+  if (::setrlimit(resource, &bound) != 0) return os::fail_errno(name);
+  return {};
+}
+
+// Capabilities beyond the last that the kernel knows answer EINVAL.
+os::Result<void> empty_bounding_set() {
+  for (unsigned long capability = 0; capability < 64; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
+    if (errno == EINVAL) return {};
+    return os::fail_errno("drop capability from the bounding set");
+  }
+  return {};
+}
+
+os::Result<void> empty_capability_sets() {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+    return os::fail_errno("clear ambient capabilities");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  if (::syscall(SYS_capset, &header, none.data()) != 0)
+    return os::fail_errno("clear capabilities");
+  return {};
+}
+
+os::Result<void> load_program(const std::vector<sock_filter>& filter) {
+  // The kernel takes a pointer to non-const and does not write.
+  std::vector<sock_filter> copy = filter;
+  const sock_fprog program{static_cast<unsigned short>(copy.size()), copy.data()};
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+    return os::fail_errno("load seccomp filter");
+  return {};
+}
+
+}  // namespace
+
+os::Result<void> set_resource_limits(const Limits& limits) {
+  const rlim_t files = static_cast<rlim_t>(limits.files);
+  // The size of the tmpfs is the bound; this only stops sparse files, and comes after ENOSPC.
+  const rlim_t size = 2 * limits.disk.count + (1ULL << 30U);
+  TRY(limit(RLIMIT_CORE, "limit core files", 0, 0));
+  TRY(limit(RLIMIT_NOFILE, "limit open files", files, files));
+  TRY(limit(RLIMIT_FSIZE, "limit file size", size, size));
+  TRY(limit(RLIMIT_MEMLOCK, "limit locked memory", 8U << 20U, 8U << 20U));
+  TRY(limit(RLIMIT_MSGQUEUE, "limit message queues", 819'200, 819'200));
+  TRY(limit(RLIMIT_SIGPENDING, "limit pending signals", 4096, 4096));
+  TRY(limit(RLIMIT_STACK, "limit stack", 8U << 20U, RLIM_INFINITY));
+  TRY(limit(RLIMIT_RTPRIO, "limit real-time priority", 0, 0));
+  return limit(RLIMIT_NICE, "limit nice", 0, 0);
+}
+
+os::Result<void> drop_privileges(int user_namespace, std::uint32_t inner) {
+  if (::setgroups(0, nullptr) != 0) return os::fail_errno("drop supplementary groups");
+  if (::setns(user_namespace, CLONE_NEWUSER) != 0) return os::fail_errno("enter user namespace");
+  TRY(empty_bounding_set());
+  constexpr unsigned long kSecure = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                    SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  if (::prctl(PR_SET_SECUREBITS, kSecure, 0, 0, 0) != 0) return os::fail_errno("set securebits");
+  if (::setresgid(inner, inner, inner) != 0) return os::fail_errno("set group");
+  if (::setresuid(inner, inner, inner) != 0) return os::fail_errno("set user");
+  TRY(empty_capability_sets());
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os::fail_errno("set no_new_privs");
+  return {};
+}
+
+os::Result<void> leave_keyrings() {
+  if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS)
+    return os::fail_errno("join a new session keyring");
+  return {};
+}
+
+os::Result<void> load_seccomp(const SeccompPolicy& policy) {
+  // The list of calls goes last: it refuses seccomp(2) itself.
+  TRY(load_program(policy.arguments));
+  return load_program(policy.allowed);
+}
+
+}  // namespace sandbox::jail

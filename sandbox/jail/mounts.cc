@@ -1,0 +1,109 @@
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sandbox/jail/stage.h"
+#include "sandbox/jail/supervisor.h"
+#include "sandbox/overlay.h"
+
+namespace sandbox::jail {
+namespace {
+
+os::Result<void> bind(const std::string& source, const std::string& target) {
+  if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    return os::fail_errno("bind " + target);
+  return {};
+}
+
+os::Result<void> make_read_only(const std::string& target, unsigned long flags) {
+  if (::mount(nullptr, target.c_str(), nullptr,
+              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | flags, nullptr) != 0)
+    return os::fail_errno("make read-only " + target);
+  return {};
+}
+
+// A fresh proc of the new pid namespace; what is no business of a command is hidden or read-only.
+// /dev/null and the empty directory are of our own making, so nothing can be in their place.
+os::Result<void> mount_proc(const std::string& root) {
+  const std::string proc = root + "/proc";
+  if (::mount("proc", proc.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return os::fail_errno("mount /proc");
+  for (const std::string& name : hidden_proc_entries()) {
+    const std::string path = proc + "/" + name;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) continue;
+    TRY(bind(S_ISDIR(info.st_mode) ? root + "/var/empty" : root + "/dev/null", path));
+  }
+  for (const std::string& name : read_only_proc_entries()) {
+    const std::string path = proc + "/" + name;
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    TRY(bind(path, path));
+    TRY(make_read_only(path, MS_NOEXEC));
+  }
+  return {};
+}
+
+os::Result<void> mount_private(const CommandSetup& setup) {
+  for (const PrivateMount& mount : private_mounts(*setup.request)) {
+    const std::uint32_t owner = mount.mode == 01777 ? setup.root_id : setup.user_id;
+    TRY(mount_tmpfs(setup.root + mount.target, {.size = mount.size,
+                                                .inodes = mount.inodes,
+                                                .uid = owner,
+                                                .gid = owner,
+                                                .mode = mount.mode}));
+  }
+  if (!setup.workspace.empty()) TRY(bind(setup.workspace, setup.root + "/workspace"));
+  if (!setup.out.empty()) TRY(bind(setup.out, setup.root + "/out"));
+  return {};
+}
+
+// Mount points of what this command alone sees lie in small file systems of their own: the root
+// below is shared with other commands of the domain.
+os::Result<void> mount_extras(const CommandSetup& setup) {
+  for (const std::string top : {"/needs", "/in"}) {
+    bool is_used = false;
+    for (const ExtraMount& mount : setup.mounts)
+      is_used = is_used || mount.target.starts_with(top + "/");
+    if (!is_used) continue;
+    const std::string place = setup.root + top;
+    TRY(mount_tmpfs(place, {.size = os::Bytes{64U << 10U},
+                            .inodes = 1024,
+                            .uid = setup.root_id,
+                            .gid = setup.root_id}));
+    for (const ExtraMount& mount : setup.mounts) {
+      if (!mount.target.starts_with(top + "/")) continue;
+      TRY(make_mount_point(setup.root, mount.target, mount.is_directory));
+      TRY(attach_mount(mount.mount, setup.root + mount.target));
+    }
+    TRY(make_read_only(place, 0));
+  }
+  return {};
+}
+
+// What was asked of the kernel is read back: a mount that came out weaker is an error.
+os::Result<void> verify_mounts(const RunRequest& request) {
+  const os::Fd file = TRY(os::open_file("/proc/self/mountinfo", O_RDONLY));
+  const std::string text = TRY_CONTEXT(os::read_all(file.get(), 1U << 20U), "verify mounts");
+  const std::string wrong = check_mounts(text, writable_targets(request));
+  if (!wrong.empty()) return os::fail(os::Code::internal, "verify mounts: " + wrong);
+  return {};
+}
+
+}  // namespace
+
+os::Result<void> enter_root(const CommandSetup& setup) {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return os::fail_errno("make mounts private");
+  TRY(mount_proc(setup.root));
+  TRY(mount_private(setup));
+  TRY(mount_extras(setup));
+  if (::chdir(setup.root.c_str()) != 0) return os::fail_errno("enter the root");
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return os::fail_errno("pivot_root");
+  TRY(detach_mount("."));
+  if (::chdir("/") != 0) return os::fail_errno("enter the root");
+  return verify_mounts(*setup.request);
+}
+
+}  // namespace sandbox::jail

@@ -1,0 +1,283 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "sandbox/jail/collect.h"
+#include "sandbox/jail/jail.h"
+#include "sandbox/overlay.h"
+
+namespace sandbox::jail {
+
+struct RunParts {
+  std::string path;  // "runs/<id>"
+  os::Fd directory;
+  CommandSetup setup;
+  std::vector<ExtraView> views;
+  std::vector<os::Fd> join;
+  std::optional<Cgroup> group;
+  Workspace* workspace = nullptr;
+  std::string own_workspace;  // a tmpfs for this run alone, to be unmounted
+  std::string file_system;    // what the command writes /workspace to
+  std::vector<std::string> gaps;
+};
+
+namespace {
+
+// The gap that is slower, not weaker.
+constexpr std::string_view kIdmapGap = "idmap";
+
+// The step of a failed set-up: what failed, without the text of the error number that goes with it.
+std::string step_of(const os::Error& error) {
+  if (error.sys_errno == 0) return error.message;
+  const char* text = ::strerrordesc_np(error.sys_errno);
+  const std::string suffix = std::string(": ") + (text != nullptr ? text : "");
+  return error.message.ends_with(suffix)
+             ? error.message.substr(0, error.message.size() - suffix.size())
+             : error.message;
+}
+
+Outcome outcome_of(const Ending& ending, const CgroupStats& stats) {
+  if (ending.failed)
+    return Outcome::setup_failed(ending.failed->step.data(), ending.failed->error_number);
+  switch (ending.forced) {
+    case Forced::wall:
+      return Outcome::timed_out("wall");
+    case Forced::idle:
+      return Outcome::timed_out("idle");
+    case Forced::cpu:
+      return Outcome::timed_out("cpu");
+    case Forced::output:
+      return Outcome::killed("output");
+    case Forced::cancelled:
+      return Outcome::cancelled();
+    case Forced::none:
+      break;
+  }
+  const int status = ending.ended->status;
+  if (WIFEXITED(status)) return Outcome::exited(WEXITSTATUS(status));
+  if (WTERMSIG(status) == SIGKILL && stats.oom_kills > 0) return Outcome::killed("memory");
+  return Outcome::signalled(WTERMSIG(status));
+}
+
+void note_forced(const Ending& ending, const Limits& limits, std::int64_t output,
+                 const CgroupStats& stats, std::vector<LimitHit>& hits) {
+  const std::int64_t cpu_ms = (stats.user_us + stats.sys_us) / 1000;
+  if (ending.forced == Forced::wall) hits.push_back({"wall", ending.wall_ms, limits.wall.count()});
+  if (ending.forced == Forced::idle) hits.push_back({"idle", ending.idle_ms, limits.idle.count()});
+  if (ending.forced == Forced::cpu) hits.push_back({"cpu", cpu_ms, limits.cpu_time.count()});
+  if (ending.forced == Forced::output)
+    hits.push_back({"output", output, static_cast<std::int64_t>(limits.output.count)});
+}
+
+// A tmpfs without a byte or an inode left: a write or a create was refused or is the next to be.
+void note_full(const std::string& path, bool& disk, bool& inodes) {
+  struct statfs info {};
+  if (path.empty() || ::statfs(path.c_str(), &info) != 0) return;
+  disk = disk || info.f_bavail == 0;
+  inodes = inodes || info.f_ffree == 0;
+}
+
+Usage usage_of(const Ending& ending, const CgroupStats& stats) {
+  Usage usage;
+  usage.wall_ms = ending.wall_ms;
+  usage.user_ms = stats.user_us / 1000;
+  usage.sys_ms = stats.sys_us / 1000;
+  usage.memory_peak = stats.memory_peak;
+  usage.pids_peak = stats.pids_peak;
+  usage.read_bytes = stats.read_bytes;
+  usage.written_bytes = stats.written_bytes;
+  usage.left_behind = ending.left_behind;
+  return usage;
+}
+
+}  // namespace
+
+os::Result<const SeccompPolicy*> Jail::policy(Profile profile) {
+  const auto known = policies_.find(profile);
+  if (known != policies_.end()) return &known->second;
+  return &policies_.emplace(profile, TRY(build_seccomp_policy(profile))).first->second;
+}
+
+os::Result<os::Fd> Jail::make_run_directory(const std::string& id) {
+  const int attempt = stage_.grants().attempt.get();
+  os::Result<os::Fd> runs = os::open_beneath(attempt, "runs", O_RDONLY | O_DIRECTORY);
+  if (!runs && runs.error().code == os::Code::not_found)
+    runs = create_owned_directory(attempt, "runs", owner());
+  if (!runs) return std::unexpected(runs.error());
+  return create_owned_directory(runs->get(), id, owner());
+}
+
+os::Result<void> Jail::prepare_places(const RunRequest& request, RunParts& parts) {
+  CommandSetup& setup = parts.setup;
+  if (request.mode != WorkspaceMode::none) {
+    parts.workspace = &workspaces_.at(request.workspace);
+    setup.workspace = request.mode == WorkspaceMode::shared
+                          ? TRY(parts.workspace->shared())
+                          : TRY(parts.workspace->scratch(request.limits.disk,
+                                                         request.limits.inodes));
+    parts.file_system = parts.workspace->file_system();
+    if (parts.workspace->is_copy()) parts.gaps.emplace_back(kIdmapGap);
+    const os::Fd root = TRY(os::open_file(setup.workspace, O_RDONLY | O_DIRECTORY));
+    TRY(clear_paths(root.get(), request.clear));
+  } else if (request.profile == Profile::step) {
+    setup.workspace = "/m/workspace";
+    TRY(make_mount_point("", setup.workspace, true));
+    TRY(mount_tmpfs(setup.workspace, {.size = request.limits.disk,
+                                      .inodes = request.limits.inodes,
+                                      .uid = setup.user_id,
+                                      .gid = setup.user_id}));
+    parts.own_workspace = setup.workspace;
+    parts.file_system = setup.workspace;
+  }
+  if (request.out.count == 0) return {};
+  setup.out = "/o/" + request.id;
+  TRY(make_mount_point("", setup.out, true));
+  TRY(mount_tmpfs(setup.out, {.size = request.out,
+                              .inodes = request.limits.inodes,
+                              .uid = setup.user_id,
+                              .gid = setup.user_id}));
+  outs_.insert_or_assign(request.id, OutTree{setup.out, request.domain});
+  return {};
+}
+
+os::Result<void> Jail::prepare_mounts(const RunRequest& request, RunParts& parts) {
+  const Grants& grants = stage_.grants();
+  for (const Mount& mount : request.mounts) {
+    std::string path = mount.name;
+    if (mount.source == MountSource::output) {
+      const std::size_t slash = path.find('/');
+      path = "runs/" + path.substr(0, slash) + "/collected" + path.substr(slash);
+    }
+    os::Fd source = mount.source == MountSource::repository
+                        ? TRY(os::open_beneath(grants.repository.get(), ".", O_PATH))
+                        : TRY_CONTEXT(os::open_beneath(grants.attempt.get(), path, O_PATH),
+                                      mount.target);
+    parts.views.push_back(
+        {TRY_CONTEXT(views_.show(source.get(), request.domain), mount.target), mount.target});
+  }
+  for (const ExtraView& extra : parts.views) {
+    parts.setup.mounts.push_back({extra.view.mount.get(), extra.target, extra.view.is_directory});
+    if (extra.view.is_copy) parts.gaps.emplace_back(kIdmapGap);
+  }
+  return {};
+}
+
+os::Result<void> Jail::prepare_group(const RunRequest& request, RunParts& parts) {
+  parts.group.emplace(TRY(Cgroup::create(cgroups_, bounds_.cgroup + "/" + request.id)));
+  const std::vector<int> cpus(bounds_.cpus.begin(), bounds_.cpus.begin() + request.limits.cpus);
+  for (std::string& gap : TRY(parts.group->apply(request.limits, cpus))) {
+    if (std::ranges::find(bounds_.gaps_allowed, gap) == bounds_.gaps_allowed.end())
+      return os::fail(os::Code::unavailable, "this host cannot enforce " + gap);
+    parts.gaps.push_back(std::move(gap));
+  }
+  parts.join = TRY(parts.group->join_descriptors());
+  for (const os::Fd& descriptor : parts.join) parts.setup.join.push_back(descriptor.get());
+  return {};
+}
+
+os::Result<void> Jail::prepare(const RunRequest& request, std::vector<ExtraView> extra,
+                               RunParts& parts) {
+  CommandSetup& setup = parts.setup;
+  parts.views = std::move(extra);
+  setup.request = &request;
+  setup.seccomp = TRY(policy(request.profile));
+  setup.root_id = spaces_.outside(request.domain, 0);
+  setup.user_id = spaces_.outside(request.domain, kInnerUid);
+  setup.user_namespace = TRY(spaces_.sandbox(request.domain));
+  setup.root = TRY(stage_.root(request.domain, spaces_));
+  TRY(prepare_places(request, parts));
+  TRY(prepare_mounts(request, parts));
+  return prepare_group(request, parts);
+}
+
+os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView> extra) {
+  const auto workspace = workspaces_.find(request.workspace);
+  if (request.mode != WorkspaceMode::none && workspace == workspaces_.end())
+    return os::fail(os::Code::not_found, "no workspace " + request.workspace);
+  if (request.mode != WorkspaceMode::none && workspace->second.domain() != request.domain)
+    return os::fail(os::Code::invalid, "domain: not that of the workspace");
+  for (const Mount& mount : request.mounts)
+    if (mount.source == MountSource::repository && !stage_.grants().repository.is_open())
+      return os::fail(os::Code::invalid, "mounts: this jail was given no repository");
+  RunParts parts;
+  parts.path = "runs/" + request.id;
+  parts.directory = TRY_CONTEXT(make_run_directory(request.id), "run " + request.id);
+  const os::Result<void> prepared = prepare(request, std::move(extra), parts);
+  RunResult failed;
+  if (!prepared)
+    failed.outcome = Outcome::setup_failed(step_of(prepared.error()), prepared.error().sys_errno);
+  os::Result<RunResult> result = prepared ? execute(request, parts) : failed;
+  if (parts.group) TRY_CONTEXT(parts.group->remove(), "run " + request.id);
+  if (parts.workspace != nullptr) TRY(parts.workspace->end_scratch());
+  if (!parts.own_workspace.empty()) TRY(detach_mount(parts.own_workspace));
+  return result;
+}
+
+os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) {
+  RunResult result;
+  Output output = TRY(Output::create(parts.directory.get(), owner(), request.limits.keep));
+  std::optional<Output> errors;
+  os::Fd errors_directory;
+  if (request.separate_error_output) {
+    errors_directory = TRY(create_owned_directory(parts.directory.get(), "stderr", owner()));
+    errors = TRY(Output::create(errors_directory.get(), owner(), request.limits.keep));
+  }
+  Ending ending;
+  {
+    Execution execution = TRY(Execution::start(
+        parts.setup,
+        {request, *parts.group, client_, output, errors ? &*errors : nullptr}));
+    ending = TRY(execution.watch());
+  }
+  TRY(output.finish());
+  if (errors) TRY(errors->finish());
+  result.output_bytes = output.total_bytes();
+  result.head_bytes = output.head_bytes();
+  result.tail_bytes = output.tail_bytes();
+  TRY(finish(request, parts, ending, result));
+  return result;
+}
+
+os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const Ending& ending,
+                              RunResult& result) {
+  const CgroupStats stats = TRY(parts.group->stats());
+  const Limits& limits = request.limits;
+  result.outcome = outcome_of(ending, stats);
+  result.usage = usage_of(ending, stats);
+  note_forced(ending, limits, result.output_bytes, stats, result.limits_hit);
+  if (stats.oom_kills > 0)
+    result.limits_hit.push_back(
+        {"memory", stats.memory_peak, static_cast<std::int64_t>(limits.memory.count)});
+  if (stats.pids_denied > 0)
+    result.limits_hit.push_back({"pids", std::max(stats.pids_peak, limits.pids), limits.pids});
+  bool disk = ending.ended && ending.ended->disk_full != 0;
+  bool inodes = ending.ended && ending.ended->inodes_full != 0;
+  note_full(parts.file_system, disk, inodes);
+  note_full(parts.setup.out, disk, inodes);
+  const auto size = static_cast<std::int64_t>(limits.disk.count);
+  if (disk) result.limits_hit.push_back({"disk", size, size});
+  if (inodes) result.limits_hit.push_back({"inodes", limits.inodes, limits.inodes});
+  std::ranges::sort(parts.gaps);
+  parts.gaps.erase(std::ranges::unique(parts.gaps).begin(), parts.gaps.end());
+  const auto is_weaker = [](const std::string& gap) { return gap != kIdmapGap; };
+  result.level = std::ranges::any_of(parts.gaps, is_weaker) ? "reduced" : "full";
+  result.gaps = parts.gaps;
+  if (ending.failed) return {};
+  os::Fd workspace;
+  os::Fd out;
+  if (!parts.setup.workspace.empty())
+    workspace = TRY(os::open_file(parts.setup.workspace, O_RDONLY | O_DIRECTORY));
+  if (!parts.setup.out.empty())
+    out = TRY(os::open_file(parts.setup.out, O_RDONLY | O_DIRECTORY));
+  result.collected = TRY(collect(request.collect, {workspace.get(), out.get()},
+                                 parts.directory.get(), parts.path, owner()));
+  return {};
+}
+
+}  // namespace sandbox::jail

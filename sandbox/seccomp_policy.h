@@ -1,0 +1,30 @@
+// Seccomp policy: which system calls a command may make, as filter programs for seccomp(2).
+//
+// Two programs are loaded one after the other; the stricter answer counts. The first is the list of
+// what is allowed: of the native architecture only (any other ends the process), what the list does
+// not know answers ENOSYS, what it knows and refuses EPERM. The second looks at arguments and
+// answers EPERM: new namespaces through clone(2), socket families other than unix, inet, inet6 and
+// netlink's route, the ioctls TIOCSTI and TIOCLINUX (compared in 32 bits, as the kernel does),
+// set-id modes, device nodes, personalities.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <vector>
+
+#include "sandbox/os/result.h"
+#include "sandbox/request.h"
+
+namespace sandbox {
+
+// The programs, in the order in which they are loaded.
+struct SeccompPolicy {
+  std::vector<sock_filter> allowed;
+  std::vector<sock_filter> arguments;
+};
+
+// Builds both with libseccomp. `strict` has no sockets, no new processes (threads only), no ptrace
+// and no System V or POSIX queues.
+os::Result<SeccompPolicy> build_seccomp_policy(Profile profile);
+
+}  // namespace sandbox
