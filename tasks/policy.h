@@ -110,7 +110,9 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// Gitignore-like: '*' and '?' do not cross '/', '**' does; case-sensitive; the whole path.
+// Gitignore-like: '*' and '?' do not cross '/', '**' does; '**/' is any number of directories, none
+// too. A glob without '/' is matched on the name of the file at any depth, any other on the whole
+// path. Case-sensitive; no character classes.
 bool glob_matches(std::string_view glob, std::string_view path);
 
 // True unless a subject glob matches; kPolicyFile always is.

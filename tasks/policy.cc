@@ -1,0 +1,64 @@
+#include "tasks/policy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tasks/shared_json.h"
+
+namespace tasks {
+namespace {
+
+constexpr std::array<std::string_view, 3> kGateKinds{"tests", "benchmark", "diff"};
+constexpr std::array<std::string_view, 3> kAssurances{"in-process", "out-of-process", "sealed"};
+
+}  // namespace
+
+std::string_view report_format_name(ReportFormat format) {
+  return archive::Words<ReportFormat>::kAll.at(static_cast<std::size_t>(format));
+}
+
+os::Result<ReportFormat> parse_report_format(std::string_view name) {
+  return archive::parse_word<ReportFormat>(name, "report format");
+}
+
+std::string_view gate_kind_name(GateKind kind) {
+  return kGateKinds.at(static_cast<std::size_t>(kind));
+}
+
+std::string_view assurance_name(Assurance assurance) {
+  return kAssurances.at(static_cast<std::size_t>(assurance));
+}
+
+const Step* Policy::find_step(const StepName& name) const {
+  const auto found = std::ranges::find(steps, name, &Step::name);
+  return found == steps.end() ? nullptr : &*found;
+}
+
+const Gate* Policy::find_gate(const GateName& name) const {
+  const auto found = std::ranges::find(gates, name, &Gate::name);
+  return found == gates.end() ? nullptr : &*found;
+}
+
+bool is_guarded(const Policy& policy, std::string_view path) {
+  if (path == kPolicyFile) return true;
+  return std::ranges::none_of(policy.subject,
+                              [path](const std::string& glob) { return glob_matches(glob, path); });
+}
+
+int owner_approvals(const Policy& policy, const std::vector<std::string>& guarded_paths) {
+  int most = 0;
+  for (const std::string& path : guarded_paths) {
+    std::size_t longest = 0;
+    // A guarded path that no glob names still needs an owner.
+    int needed = 1;
+    for (const auto& [glob, approvals] : policy.owners) {
+      if (glob.size() < longest || !glob_matches(glob, path)) continue;
+      needed = glob.size() == longest ? std::max(needed, approvals) : approvals;
+      longest = glob.size();
+    }
+    most = std::max(most, needed);
+  }
+  return most;
+}
+
+}  // namespace tasks

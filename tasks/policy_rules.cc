@@ -1,0 +1,186 @@
+#include "tasks/policy_rules.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "tasks/policy_yaml_fields.h"
+
+namespace tasks {
+namespace {
+
+using Breaches = std::vector<PolicyBreach>;
+
+std::string unknown_step(const Policy& policy, const StepName& name) {
+  std::vector<std::string_view> names;
+  for (const Step& step : policy.steps) names.emplace_back(step.name.str());
+  const std::string nearest = nearest_name(name.str(), names);
+  return fmt::format("there is no step '{}'; {}steps: {}", name.str(),
+                     nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest),
+                     list_names(names));
+}
+
+std::string why_need_is_wrong(const Policy& policy, const Step& step, const Need& need) {
+  const Step* const needed = policy.find_step(need.step);
+  if (needed == nullptr) return unknown_step(policy, need.step);
+  if (needed == &step) return fmt::format("step '{}' needs itself", step.name.str());
+  const std::string name = needed->name.str();
+  if (need.output.empty()) {
+    if (needed->from_base == step.from_base) return {};
+    return fmt::format(
+        "step '{0}' runs in another domain: only its outputs can be needed, as "
+        "{0}.<output>",
+        name);
+  }
+  if (!step.from_base && !needed->from_base)
+    return fmt::format("step '{0}' runs in the same workspace: write needs: [{0}]", name);
+  if (needed->outputs.contains(need.output)) return {};
+  std::vector<std::string_view> outputs;
+  for (const auto& [output, path] : needed->outputs) outputs.emplace_back(output);
+  return fmt::format("step '{}' has no output '{}'; its outputs: {}", name, need.output,
+                     outputs.empty() ? "none" : list_names(outputs));
+}
+
+void check_needs(const Policy& policy, const Step& step, Breaches& breaches) {
+  std::set<std::pair<StepName, std::string>> seen;
+  for (std::size_t i = 0; i < step.needs.size(); ++i) {
+    const Need& need = step.needs[i];
+    std::string why = why_need_is_wrong(policy, step, need);
+    if (why.empty() && !seen.emplace(need.step, need.output).second) why = "this need stands twice";
+    if (!why.empty())
+      breaches.push_back({fmt::format("steps.{}.needs.{}", step.name.str(), i), std::move(why)});
+  }
+}
+
+void check_limits(const std::string& where, const sandbox::Limits& limits, Breaches& breaches) {
+  if (limits.disk > limits.memory) {
+    breaches.push_back(
+        {where + ".disk",
+         fmt::format("disk ({}) is more than memory ({}): written files are kept in "
+                     "memory (tmpfs) and count as it",
+                     os::format_bytes(limits.disk), os::format_bytes(limits.memory))});
+  }
+  if (limits.shm > limits.memory)
+    breaches.push_back({where + ".shm", "shm is more than memory: it is a part of it"});
+  if (limits.keep > limits.output)
+    breaches.push_back(
+        {where + ".keep", "keep is more than output, at which the command is killed"});
+}
+
+void check_wall(std::string where, const sandbox::Limits& limits, const Policy& policy,
+                Breaches& breaches) {
+  if (limits.wall <= policy.total) return;
+  breaches.push_back(
+      {std::move(where),
+       fmt::format("wall ({}) is more than the attempt's total ({})",
+                   os::format_duration(limits.wall), os::format_duration(policy.total))});
+}
+
+void check_steps(const Policy& policy, Breaches& breaches) {
+  for (const Step& step : policy.steps) {
+    const std::string where = "steps." + step.name.str();
+    check_needs(policy, step, breaches);
+    if (step.limits != policy.limits) check_limits(where + ".limits", step.limits, breaches);
+    if (step.limits.wall != policy.limits.wall)
+      check_wall(where + ".limits.wall", step.limits, policy, breaches);
+    for (std::size_t i = 0; i < step.reports.size(); ++i) {
+      const auto same = std::ranges::count(step.reports, step.reports[i].path, &ReportSpec::path);
+      if (same > 1)
+        breaches.push_back({fmt::format("{}.report.{}", where, i), "two reports have this path"});
+    }
+  }
+}
+
+// Names the steps of a circle, or nothing. Depth-first; a step that is left is never entered again.
+class CircleSearch {
+ public:
+  explicit CircleSearch(const Policy& policy) : policy_(policy) {}
+
+  std::string from(const Step& step) {
+    const auto open = std::ranges::find(path_, step.name);
+    if (open != path_.end()) {
+      std::string circle;
+      for (auto name = open; name != path_.end(); ++name) circle += name->str() + " → ";
+      return circle + step.name.str();
+    }
+    if (!done_.insert(step.name).second) return {};
+    path_.push_back(step.name);
+    for (const Need& need : step.needs) {
+      const Step* const needed = policy_.find_step(need.step);
+      if (needed == nullptr) continue;
+      if (std::string circle = from(*needed); !circle.empty()) return circle;
+    }
+    path_.pop_back();
+    return {};
+  }
+
+ private:
+  const Policy& policy_;
+  std::vector<StepName> path_;
+  std::set<StepName> done_;
+};
+
+void check_circles(const Policy& policy, Breaches& breaches) {
+  CircleSearch search(policy);
+  for (const Step& step : policy.steps) {
+    const std::string circle = search.from(step);
+    if (circle.empty()) continue;
+    breaches.push_back({"steps." + step.name.str() + ".needs", "needs form a circle: " + circle});
+    return;
+  }
+}
+
+bool has_report_for(GateKind kind, const Step& step) {
+  return std::ranges::any_of(step.reports, [kind](const ReportSpec& report) {
+    const bool is_bench = report.format == ReportFormat::google_benchmark;
+    return is_bench == (kind == GateKind::benchmark);
+  });
+}
+
+std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const StepName& name) {
+  const Step* const step = policy.find_step(name);
+  if (step == nullptr) return unknown_step(policy, name);
+  if (std::ranges::count(gate.steps, name) > 1)
+    return fmt::format("step '{}' stands twice", name.str());
+  if (gate.kind == GateKind::benchmark && step->from_base)
+    return fmt::format("step '{}' is from: base: a benchmark gate compares the change's own step",
+                       name.str());
+  if (has_report_for(gate.kind, *step)) return {};
+  return gate.kind == GateKind::benchmark
+             ? fmt::format("step '{}' needs a google-benchmark report", name.str())
+             : fmt::format("step '{}' needs a report of tests: gtest-json, ctest-junit or tap",
+                           name.str());
+}
+
+void check_gates(const Policy& policy, Breaches& breaches) {
+  for (const Gate& gate : policy.gates) {
+    const std::string where = "gates." + gate.name.str();
+    if (gate.kind == GateKind::tests && gate.steps.empty())
+      breaches.push_back({where + ".steps", "a tests gate needs at least one step"});
+    for (std::size_t i = 0; i < gate.steps.size(); ++i) {
+      std::string why = why_gate_step_is_wrong(policy, gate, gate.steps[i]);
+      if (!why.empty()) breaches.push_back({fmt::format("{}.steps.{}", where, i), std::move(why)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<PolicyBreach> find_breaches(const Policy& policy) {
+  Breaches breaches;
+  check_limits("limits", policy.limits, breaches);
+  check_wall("limits.wall", policy.limits, policy, breaches);
+  check_steps(policy, breaches);
+  check_circles(policy, breaches);
+  check_gates(policy, breaches);
+  const Promotion& promotion = policy.promotion;
+  const bool is_checked = promotion.assurance && *promotion.assurance != Assurance::in_process;
+  if (promotion.approvals == 0 && !is_checked) {
+    breaches.push_back(
+        {"promotion.approvals", "approvals: 0 needs assurance: out-of-process or sealed"});
+  }
+  return breaches;
+}
+
+}  // namespace tasks

@@ -1,0 +1,39 @@
+// reader KIND FILE: reads one result file and answers what it says.
+//
+// Rights: none. It runs in the strictest jail, without a workspace, and needs one readable file.
+// Reads: argument 1, the format (gtest-json, ctest-junit, tap, google-benchmark); argument 2, the
+//   file, at most 64 MiB of hostile bytes.
+// Answers on stdout: the canonical JSON of the parsed report (tasks/reports/report.h), at most
+//   16 MiB. A file that is missing, too large or cannot be believed is an answer too: its `error`
+//   says why.
+// Ends: 0 when it answered; 2 when it was called wrongly; 3 when it could not write.
+
+#include <cstdio>
+#include <string>
+
+#include "sandbox/os/files.h"
+#include "tasks/reports/report.h"
+
+int main(int argc, char** argv) {
+  constexpr std::size_t kMaxBytes = 64U << 20U;
+  if (argc != 3) {
+    std::fputs("usage: reader KIND FILE\n", stderr);
+    return 2;
+  }
+  const os::Result<tasks::ReportFormat> format = tasks::parse_report_format(argv[1]);
+  if (!format) {
+    std::fprintf(stderr, "reader: %s\n", format.error().message.c_str());
+    return 2;
+  }
+  tasks::ParsedReport report;
+  if (const os::Result<std::string> bytes = os::read_file(argv[2], kMaxBytes)) {
+    report = tasks::read_report(*format, *bytes);
+  } else {
+    report.format = *format;
+    report.error = bytes.error().message;
+  }
+  const std::string json = tasks::report_to_json(report);
+  const bool is_written =
+      std::fwrite(json.data(), 1, json.size(), stdout) == json.size() && std::fflush(stdout) == 0;
+  return is_written ? 0 : 3;
+}

@@ -1,0 +1,79 @@
+#include "tasks/reports/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace tasks::reports {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kEllipsis = "…";
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// Appends one character; C1 controls (U+0080..U+009F) act on terminals as C0 ones do.
+void append_clean(std::string& out, std::string_view character) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(character.front());
+  const bool is_c0 = (byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7F;
+  const bool is_c1 =
+      character.size() == 2 && byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  if (!is_c0 && !is_c1) {
+    out += character;
+    return;
+  }
+  const auto value = is_c1 ? static_cast<unsigned char>(character[1]) : byte;
+  out += "\\x";
+  out += kDigits[value >> 4U];
+  out += kDigits[value & 0xFU];
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  // The second byte's range rules out overlong forms, surrogates and what is over U+10FFFF.
+  const auto second = static_cast<unsigned char>(text[1]);
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < least || second > most) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if (!is_continuation(text[i])) return 0;
+  return length;
+}
+
+std::string clean_text(std::string_view text, std::size_t limit, Keep keep) {
+  bool is_cut = false;
+  // A bounded part is enough: cleaning never makes a text shorter but for CRs, which are rare.
+  if (keep == Keep::tail && text.size() > 4 * limit) {
+    text.remove_prefix(text.size() - 4 * limit);
+    is_cut = true;
+    while (!text.empty() && is_continuation(text.front())) text.remove_prefix(1);
+  }
+  std::string out;
+  while (!text.empty() && (keep == Keep::tail || out.size() <= limit)) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0)
+      out += kReplacement;
+    else if (!text.starts_with("\r\n"))
+      append_clean(out, text.substr(0, length));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  if (out.size() <= limit && !is_cut) return out;
+  const std::size_t room = limit > kEllipsis.size() ? limit - kEllipsis.size() : 0;
+  if (keep == Keep::head) {
+    std::size_t end = std::min(room, out.size());
+    while (end > 0 && end < out.size() && is_continuation(out[end])) --end;
+    return out.substr(0, end).append(kEllipsis);
+  }
+  std::size_t begin = out.size() > room ? out.size() - room : 0;
+  while (begin < out.size() && is_continuation(out[begin])) ++begin;
+  return std::string(kEllipsis).append(out, begin);
+}
+
+}  // namespace tasks::reports
