@@ -1,0 +1,317 @@
+#include "runner/cli/sandbox_run.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/cgroup.h"
+#include "sandbox/host.h"
+#include "sandbox/jail_client.h"
+#include "sandbox/os/files.h"
+#include "sandbox/os/ids.h"
+#include "sandbox/os/process_info.h"
+#include "sandbox/wire.h"
+
+namespace runner::cli {
+namespace {
+
+using sandbox::OutcomeKind;
+using sandbox::RunResult;
+
+constexpr const char* kRun = "run";
+constexpr std::chrono::seconds kJailEnd{15};  // it kills and cleans up in far less
+
+// What becomes of one run: its result and what it printed.
+struct Report {
+  RunResult result;
+  std::string head;
+  std::string tail;
+};
+
+// SIGINT and SIGTERM as a descriptor; they stay blocked until the end of the program.
+os::Result<os::Fd> cancel_descriptor() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  if (::pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) return os::fail_errno("block signals");
+  os::Fd descriptor(::signalfd(-1, &set, SFD_CLOEXEC));
+  if (!descriptor.is_open()) return os::fail_errno("signalfd");
+  return descriptor;
+}
+
+// Copies a file that grows to standard output, until it is told to stop and nothing is left.
+void follow(const std::string& path, const std::stop_token& stop) {
+  os::Fd file;
+  while (true) {
+    const bool is_last = stop.stop_requested();
+    if (!file.is_open())
+      if (os::Result<os::Fd> opened = os::open_file(path, O_RDONLY)) file = std::move(*opened);
+    if (const os::Result<std::string> more = os::read_all(file.get(), SIZE_MAX); more)
+      std::fwrite(more->data(), 1, more->size(), stdout);
+    std::fflush(stdout);
+    if (is_last) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// A jail of our own, with all that it needs and leaves.
+class PrivateJail {
+ public:
+  static os::Result<std::unique_ptr<PrivateJail>> start(const SandboxRunOptions& options) {
+    std::unique_ptr<PrivateJail> made(new PrivateJail);
+    PrivateJail& jail = *made;
+    jail.directory_.emplace(TRY(os::TempDir::create("proofhouse-run")));
+    const os::Fd attempt = TRY(os::open_file(jail.directory_->path(), O_PATH | O_DIRECTORY));
+    os::Fd workspace;
+    if (!options.workspace.empty())
+      workspace =
+          TRY_CONTEXT(os::open_file(options.workspace, O_PATH | O_DIRECTORY), "--workspace");
+    sandbox::JailStart request;
+    request.program = TRY(os::program_directory()) + "/jail";
+    request.bounds = TRY(jail.bounds(options));
+    request.attempt_directory = attempt.get();
+    request.directory = workspace.get();
+    auto [ours, theirs] = TRY(os::seqpacket_pair());
+    jail.client_.emplace(std::move(ours));
+    jail.process_.emplace(TRY(sandbox::start_jail(request, theirs.get())));
+    return made;
+  }
+
+  PrivateJail(const PrivateJail&) = delete;
+  PrivateJail& operator=(const PrivateJail&) = delete;
+  ~PrivateJail() { static_cast<void>(close().has_value()); }
+
+  sandbox::JailClient& client() { return *client_; }
+
+  // Path of a file of the run, of whatever the jail left there.
+  std::string file(const std::string& name) const {
+    return *directory_ / (std::string("runs/") + kRun + "/" + name);
+  }
+
+  // Ends the jail and everything that it holds.
+  os::Result<void> close() {
+    client_.reset();
+    if (!process_) return {};
+    const os::Result<os::ExitStatus> ended = process_->wait(kJailEnd);
+    process_.reset();
+    const sandbox::CgroupHost host = TRY(sandbox::CgroupHost::detect());
+    TRY(host.sweep(prefix_));
+    if (!ended) return std::unexpected(os::with_context(ended.error(), "end of the jail"));
+    if (!ended->is_success()) return os::fail(os::Code::internal, "the jail did not end well");
+    return {};
+  }
+
+ private:
+  PrivateJail() = default;
+
+  os::Result<sandbox::Bounds> bounds(const SandboxRunOptions& options) {
+    sandbox::Bounds made;
+    made.attempt = kRun;
+    made.cgroup = prefix_ + "/" + kRun;
+    // A range for each domain, though only the first is used here.
+    for (int domain = 0; domain < 4; ++domain) {
+      slots_.push_back(TRY(sandbox::IdSlot::take()));
+      made.ids.push_back(slots_.back().range());
+    }
+    made.attempt_uid = ::geteuid();
+    made.attempt_gid = ::getegid();
+    made.cpus = sandbox::available_cpus();
+    if (std::cmp_greater(options.limits.cpus, made.cpus.size()))
+      return os::fail(os::Code::invalid,
+                      fmt::format("--cpus: this machine gives us {}", made.cpus.size()));
+    made.memory = options.limits.memory;
+    made.gaps_allowed = options.allow_gaps;
+    return made;
+  }
+
+  std::string prefix_ = "proofhouse-" + os::random_hex(4);
+  std::vector<sandbox::IdSlot> slots_;
+  std::optional<os::TempDir> directory_;
+  std::optional<os::ChildProcess> process_;
+  std::optional<sandbox::JailClient> client_;
+};
+
+std::vector<std::string> environment_of(const SandboxRunOptions& options) {
+  std::map<std::string, std::string> values{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                            {"HOME", "/home/build"},
+                                            {"TMPDIR", "/tmp"},
+                                            {"LANG", "C.UTF-8"},
+                                            {"TZ", "UTC"}};
+  for (const std::string& variable : options.environment) {
+    const std::size_t equals = variable.find('=');
+    values[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : values) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+sandbox::RunRequest request_of(const SandboxRunOptions& options) {
+  sandbox::RunRequest request;
+  request.id = kRun;
+  request.workspace = "workspace";
+  request.mode = sandbox::WorkspaceMode::shared;
+  request.command = options.command;
+  // A jail takes absolute paths only; the shell knows how to search PATH.
+  if (!options.command.front().starts_with('/'))
+    request.command.insert(request.command.begin(), {"/bin/sh", "-c", "exec \"$@\"", "sh"});
+  request.environment = environment_of(options);
+  request.limits = options.limits;
+  if (!options.out.empty())
+    request.collect.push_back({.name = "workspace",
+                               .path = ".",
+                               .from_out = false,
+                               .is_directory = true,
+                               .limit = options.limits.disk,
+                               .files = options.limits.inodes});
+  return request;
+}
+
+// Copies what was collected to the directory asked for.
+os::Result<void> take_out(const RunResult& result, const PrivateJail& jail,
+                          const std::string& target) {
+  if (target.empty()) return {};
+  for (const sandbox::Collected& collected : result.collected) {
+    if (!collected.error.empty())
+      return os::fail(os::Code::invalid, "--out: /workspace: " + collected.error);
+    std::error_code error;
+    std::filesystem::copy(jail.file("collected/workspace"), target,
+                          std::filesystem::copy_options::recursive, error);
+    if (error) return os::fail(os::Code::internal, "--out: " + error.message());
+  }
+  return {};
+}
+
+os::Result<Report> execute(const SandboxRunOptions& options) {
+  if (!options.out.empty() && std::filesystem::exists(options.out))
+    return os::fail(os::Code::conflict, "--out: " + options.out + " exists already");
+  const os::Fd cancel = TRY(cancel_descriptor());
+  const std::unique_ptr<PrivateJail> jail = TRY(PrivateJail::start(options));
+  Report report;
+  {
+    std::jthread follower;
+    if (!options.json)
+      follower = std::jthread(
+          [path = jail->file("head")](const std::stop_token& stop) { follow(path, stop); });
+    sandbox::WorkspaceRequest workspace;
+    workspace.name = "workspace";
+    workspace.directory = !options.workspace.empty();
+    workspace.disk = options.limits.disk;
+    workspace.inodes = options.limits.inodes;
+    TRY(jail->client().open_workspace(workspace));
+    report.result = TRY(jail->client().run(request_of(options), cancel.get()));
+  }
+  const std::size_t most = options.limits.keep.count;
+  if (options.json && report.result.head_bytes > 0)
+    report.head = TRY(os::read_file(jail->file("head"), most));
+  if (report.result.tail_bytes > 0) report.tail = TRY(os::read_file(jail->file("tail"), most));
+  TRY(take_out(report.result, *jail, options.out));
+  TRY(jail->close());
+  return report;
+}
+
+void print_json(const Report& report) {
+  const RunResult& result = report.result;
+  const nlohmann::json object{
+      {"schema", 1},
+      {"outcome", sandbox::to_json(result.outcome)},
+      {"limits_hit", sandbox::to_json(result.limits_hit)},
+      {"usage", sandbox::to_json(result.usage)},
+      {"output", {{"head", report.head}, {"tail", report.tail}, {"bytes", result.output_bytes}}},
+      {"level", result.level},
+      {"gaps", result.gaps}};
+  const std::string text = sandbox::dump_json(object) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_text(const Report& report) {
+  const RunResult& result = report.result;
+  const std::int64_t omitted = result.output_bytes - result.head_bytes - result.tail_bytes;
+  if (omitted > 0) std::fflush(stdout);
+  if (omitted > 0) fmt::print(stderr, "proofhouse: {} bytes of output left out here\n", omitted);
+  std::fwrite(report.tail.data(), 1, report.tail.size(), stdout);
+  std::fflush(stdout);
+  // An exit code speaks for itself.
+  if (result.outcome.kind != OutcomeKind::exited)
+    fmt::print(stderr, "proofhouse: {}\n", sandbox::describe(result.outcome));
+  for (const sandbox::LimitHit& hit : result.limits_hit)
+    fmt::print(stderr, "proofhouse: limit {} was hit: {} of {}\n", hit.limit, hit.figure,
+               hit.bound);
+  if (result.usage.left_behind > 0)
+    fmt::print(stderr, "proofhouse: {} processes were left behind and killed\n",
+               result.usage.left_behind);
+  for (const std::string& gap : result.gaps)
+    fmt::print(stderr, "proofhouse: not enforced here: {}\n", gap);
+}
+
+int exit_status(const sandbox::Outcome& outcome) {
+  switch (outcome.kind) {
+    case OutcomeKind::exited:
+      return outcome.code;
+    case OutcomeKind::signalled:
+      return 128 + outcome.signal;
+    case OutcomeKind::timed_out:
+      return 124;
+    case OutcomeKind::killed:
+      return 137;
+    case OutcomeKind::cancelled:
+      return 130;
+    case OutcomeKind::setup_failed:
+      break;
+  }
+  return 125;
+}
+
+}  // namespace
+
+int run_sandbox(const SandboxRunOptions& options) {
+  if (::geteuid() != 0) {
+    std::fputs("proofhouse: a sandbox needs root. Use: sudo proofhouse sandbox run …\n", stderr);
+    return 3;
+  }
+  os::Result<Report> report = execute(options);
+  if (!report && options.json) {
+    // Nothing ran: that is an outcome too, and whoever reads JSON looks there.
+    Report failed;
+    failed.result.outcome =
+        sandbox::Outcome::setup_failed(report.error().message, report.error().sys_errno);
+    report = std::move(failed);
+  }
+  if (!report) {
+    fmt::print(stderr, "proofhouse: {}\n", report.error().message);
+    return 125;
+  }
+  options.json ? print_json(*report) : print_text(*report);
+  return options.json ? 0 : exit_status(report->result.outcome);
+}
+
+int run_sandbox(const std::vector<std::string>& arguments) {
+  const os::Result<SandboxRunOptions> options = parse_sandbox_run(arguments);
+  if (!options) {
+    fmt::print(stderr, "proofhouse sandbox run: {} (--help shows the options)\n",
+               options.error().message);
+    return 2;
+  }
+  if (options->help) {
+    const std::string_view text = sandbox_run_help();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  return run_sandbox(*options);
+}
+
+}  // namespace runner::cli
