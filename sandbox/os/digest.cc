@@ -71,6 +71,32 @@ Sha256 Sha256Stream::finish() {
   return digest;
 }
 
+struct Sha1Stream::Context {
+  EVP_MD_CTX* evp = nullptr;
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+Sha1Stream::Sha1Stream() : context_(std::make_unique<Context>()) {
+  context_->evp = EVP_MD_CTX_new();
+  check(context_->evp != nullptr && EVP_DigestInit_ex(context_->evp, EVP_sha1(), nullptr) == 1,
+        "SHA-1 is available");
+}
+
+Sha1Stream::~Sha1Stream() = default;
+Sha1Stream::Sha1Stream(Sha1Stream&&) noexcept = default;
+Sha1Stream& Sha1Stream::operator=(Sha1Stream&&) noexcept = default;
+
+void Sha1Stream::update(std::string_view bytes) {
+  check(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1, "SHA-1 update");
+}
+
+std::string Sha1Stream::finish() {
+  std::array<unsigned char, 20> digest{};
+  unsigned int length = 0;
+  check(EVP_DigestFinal_ex(context_->evp, digest.data(), &length) == 1, "SHA-1 finish");
+  return {digest.begin(), digest.end()};
+}
+
 Sha256 sha256(std::string_view bytes) {
   Sha256Stream stream;
   stream.update(bytes);

@@ -41,6 +41,22 @@ class Sha256Stream {
   std::unique_ptr<Context> context_;
 };
 
+// SHA-1 in pieces, for git's object ids only: nothing of ours is named by it. Not thread-safe.
+class Sha1Stream {
+ public:
+  Sha1Stream();
+  ~Sha1Stream();
+  Sha1Stream(Sha1Stream&&) noexcept;
+  Sha1Stream& operator=(Sha1Stream&&) noexcept;
+  void update(std::string_view bytes);
+  // The 20 bytes of the digest; the stream is used up.
+  std::string finish();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
 // Digest of everything from the descriptor's position to its end, and how many bytes that was.
 struct FileDigest {
   Sha256 digest;
