@@ -86,6 +86,8 @@ std::uint64_t Store::wait_change(std::uint64_t seen,
   return state_->version;
 }
 
+void Store::wake_waits() { state_->note_commit(); }
+
 void Store::stop_waits() {
   {
     const std::scoped_lock lock(state_->mutex);

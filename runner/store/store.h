@@ -48,6 +48,8 @@ class Store {
   std::uint64_t version() const;
   // Waits until version() differs from `seen`, or until `deadline`; the version then.
   std::uint64_t wait_change(std::uint64_t seen, std::chrono::steady_clock::time_point deadline);
+  // Counts up without a commit: something outside the database changed.
+  void wake_waits();
   // Ends every wait at once, now and later.
   void stop_waits();
 

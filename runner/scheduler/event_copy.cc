@@ -1,0 +1,90 @@
+#include "runner/scheduler/event_copy.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/clock.h"
+#include "runner/store/attempts.h"
+#include "runner/store/events.h"
+#include "runner/store/tasks.h"
+#include "sandbox/wire.h"
+
+namespace runner {
+namespace {
+
+constexpr std::size_t kMostBytes = 1U << 20U;
+
+// Types that an attempt may add to the sequence; those of tasks are serve's own.
+bool is_attempt_type(std::string_view type) {
+  return type.starts_with("attempt.") || type.starts_with("run.") || type.starts_with("pair.") ||
+         type.starts_with("checkout.") || type.starts_with("test.");
+}
+
+// The event of one line; an empty type for a line that is none.
+store::EventRow event_of(std::string_view line, const store::AttemptRow& attempt) {
+  store::EventRow event;
+  const os::Result<nlohmann::json> json = sandbox::parse_json(line, 4);
+  if (!json || !json->is_object()) return event;
+  const auto type = json->find("type");
+  if (type == json->end() || !type->is_string()) return event;
+  if (!is_attempt_type(type->get_ref<const std::string&>())) return event;
+  const auto time = json->find("time");
+  const auto data = json->find("data");
+  event.task = attempt.task;
+  event.type = type->get_ref<const std::string&>();
+  event.at = time != json->end() && time->is_string() ? time->get_ref<const std::string&>()
+                                                      : now_text();
+  nlohmann::json values = data != json->end() && data->is_object() ? *data : nlohmann::json::object();
+  values["attempt"] = attempt.id;
+  values["fence"] = attempt.fence;
+  event.data = sandbox::dump_json(values);
+  return event;
+}
+
+os::Result<std::string> new_bytes(const ServiceContext& context,
+                                  const store::AttemptRow& attempt) {
+  const os::Result<os::Fd> file = os::open_file(
+      attempt_path(context.config, attempt.id, attempt.fence) + "/events.jsonl",
+      O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (!file && file.error().code == os::Code::not_found) return std::string();
+  if (!file) return std::unexpected(file.error());
+  std::string bytes(kMostBytes, '\0');
+  const ssize_t count = ::pread(file->get(), bytes.data(), bytes.size(), attempt.events_offset);
+  if (count < 0) return os::fail_errno("read events.jsonl");
+  bytes.resize(static_cast<std::size_t>(count));
+  return bytes;
+}
+
+}  // namespace
+
+os::Result<void> copy_attempt_events(const ServiceContext& context,
+                                     const store::AttemptRow& attempt) {
+  const std::string bytes = TRY(new_bytes(context, attempt));
+  std::string_view left = bytes;
+  std::vector<store::EventRow> events;
+  for (std::size_t end = left.find('\n'); end != left.npos; end = left.find('\n')) {
+    store::EventRow event = event_of(left.substr(0, end), attempt);
+    if (!event.type.empty()) events.push_back(std::move(event));
+    left.remove_prefix(end + 1);
+  }
+  const auto used = static_cast<std::int64_t>(bytes.size() - left.size());
+  if (used == 0) return {};
+  return context.store.write([&](store::Database& database) -> os::Result<void> {
+    const auto now = TRY(store::find_attempt(database, attempt.id, attempt.fence));
+    // Another round was faster.
+    if (!now || now->events_offset != attempt.events_offset) return {};
+    const store::TaskRow task = TRY(store::get_task(database, attempt.task));
+    for (store::EventRow& event : events) {
+      event.project = task.project;
+      TRY(store::append_event(database, event));
+    }
+    return store::set_events_offset(database, attempt, attempt.events_offset + used);
+  });
+}
+
+}  // namespace runner

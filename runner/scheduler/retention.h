@@ -1,0 +1,37 @@
+// Retention: what is no longer kept, from time to time.
+#pragma once
+
+#include <chrono>
+
+#include "runner/context.h"
+
+namespace runner {
+
+// Removes what the configuration's `retention` says: expired keys and waits for a decision, unused
+// packs, directories of lost attempts, evidence of tasks that did not land, unused bases, events.
+// Called by the scheduler's thread only; does something every kEvery at most.
+class RetentionSweep {
+ public:
+  explicit RetentionSweep(const ServiceContext& context) : context_(context) {}
+  void run_if_due();
+  // All at once; errors are logged and the next sweep tries again.
+  void run();
+
+  static constexpr std::chrono::minutes kEvery{10};
+
+ private:
+  os::Result<void> expire_waits();
+  os::Result<void> remove_packs();
+  os::Result<void> remove_attempts();
+  os::Result<void> remove_evidence();
+  os::Result<void> remove_bases();
+  os::Result<void> remove_orphans(const std::string& owner);
+
+  const ServiceContext& context_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// At start: removes quarantines of tasks that are not there or ended without landing.
+os::Result<void> sweep_quarantine(const ServiceContext& context);
+
+}  // namespace runner

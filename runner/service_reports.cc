@@ -1,0 +1,91 @@
+// Reports, logs, diffs, artifacts, and judging again.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "gates/verdict.h"
+#include "runner/run_log.h"
+#include "runner/service_core.h"
+#include "runner/store/attempts.h"
+#include "runner/store/evidence_refs.h"
+#include "runner/task_report.h"
+
+namespace runner {
+namespace {
+
+constexpr std::size_t kDiffLimit = 256U << 20U;
+constexpr std::size_t kArtifactLimit = 512U << 20U;
+
+// The evidence, or nothing where there is none (any more).
+std::optional<tasks::Evidence> optional_evidence(os::Result<tasks::Evidence> evidence) {
+  if (!evidence) return std::nullopt;
+  return std::move(*evidence);
+}
+
+}  // namespace
+
+Answer<LogChunk> ServiceCore::log(const Actor& actor, const std::string& id,
+                                  const std::string& step, std::int64_t offset,
+                                  std::int64_t limit) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  if (offset < 0) return refuse_field("/offset", "an offset is not negative");
+  const LogWindow window{.offset = offset,
+                         .limit = std::clamp<std::int64_t>(limit, 1, kLongestLog)};
+  if (task.state == TaskState::running) {
+    const auto attempts = ASK(store_->read(
+        [&](store::Database& database) { return store::attempts_of(database, id); }));
+    if (!attempts.empty() && attempts.back().is_active())
+      return ASK(read_living_log(context_, attempts.back(), step, window));
+  }
+  if (task.evidence_sha256.empty()) {
+    LogChunk nothing;
+    nothing.finished = task.state == TaskState::done;
+    return nothing;
+  }
+  const tasks::Evidence evidence = ASK(evidence_of(task));
+  const tasks::RunRecord* const run = run_to_show(evidence, step);
+  if (run == nullptr)
+    return refuse("not_found", "step '" + step + "' did not run", "look at the report");
+  return ASK(read_kept_log(evidence_, *run, window));
+}
+
+Answer<std::string> ServiceCore::report_json(const Actor& actor, const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  return report_to_json(ASK(view_of(task)), optional_evidence(evidence_of(task)));
+}
+
+Answer<std::string> ServiceCore::report_markdown(const Actor& actor, const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  return report_to_markdown(ASK(view_of(task)), optional_evidence(evidence_of(task)));
+}
+
+Answer<std::string> ServiceCore::diff(const Actor& actor, const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  return ASK(evidence_.get(task.diff_sha256, kDiffLimit));
+}
+
+Answer<std::string> ServiceCore::artifact(const Actor& actor, const std::string& id,
+                                          const std::string& sha256) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  // Blobs are shared between tasks: only what this one refers to is its own to show.
+  const bool is_its = ASK(store_->read([&](store::Database& database) {
+    return store::has_ref(database, task.id, sha256);
+  }));
+  if (!is_its) return refuse("not_found", "the task has no artifact " + sha256.substr(0, 64));
+  return ASK(evidence_.get(sha256, kArtifactLimit));
+}
+
+Answer<Service::Rejudged> ServiceCore::rejudge(const Actor& actor, const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  if (task.judgement.empty())
+    return refuse("wrong_state", "the task was not judged", "wait until it is done");
+  const JudgedEvidence judged = ASK(judge_kept(evidence_, ASK(evidence_of(task))));
+  Rejudged again;
+  again.judgement_json = gates::judgement_to_json(judged.judgement);
+  again.same = again.judgement_json == task.judgement;
+  return again;
+}
+
+}  // namespace runner
