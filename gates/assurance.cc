@@ -83,8 +83,8 @@ Assurance tests_assurance(const Context& context, const tasks::Gate& gate) {
     for (const Side subject : {Side::change, Side::mixed}) {
       if (subject == Side::mixed && !context.is_escalated()) continue;
       const RunKey key = key_for(context.policy, name, subject);
-      const Assurance level = key.side == Side::judge ? judge_assurance(context, key)
-                                                      : Assurance::in_process;
+      const Assurance level =
+          key.side == Side::judge ? judge_assurance(context, key) : Assurance::in_process;
       least = std::min(least, level);
     }
   }

@@ -1,7 +1,5 @@
 #include "gates/benchmark_gate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +12,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/benchmark_rows.h"
 #include "gates/runs.h"
@@ -34,8 +34,8 @@ using tasks::Step;
 
 constexpr double kPassLevel = kPassError / static_cast<double>(kLooks.size());
 // Looks at which a regression can be found: {16, 24, 32, 48}.
-constexpr auto kRegressLooks = std::ranges::count_if(
-    kLooks, [](int pairs) { return pairs >= kFirstRegressLook; });
+constexpr auto kRegressLooks =
+    std::ranges::count_if(kLooks, [](int pairs) { return pairs >= kFirstRegressLook; });
 // A share of accounted CPU time that drifts so far from the base's is odd, and said.
 constexpr double kOddCpuShare = 0.15;
 
@@ -109,7 +109,7 @@ class BenchmarkGate {
       const RunRecord* const base = find_run(Side::base, pair);
       const RunRecord* const other = find_run(other_, pair);
       if (base == nullptr || other == nullptr) {
-        return Progress{NextPair{step_->name, other_, pair}, {}, false, false};
+        return Progress{NextPair{step_->name, other_, pair}, {}, false, nullptr};
       }
       if (auto bad = take_pair(*base, *other)) return *std::move(bad);
       ++pair;
@@ -143,13 +143,13 @@ class BenchmarkGate {
                         std::back_inserter(needed));
     }
     const Preparation preparation = prepare(context_, ordered_runs(context_, needed), {});
-    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, false};
+    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, nullptr};
     if (preparation.failed == nullptr) return std::nullopt;
     const RunRecord& failed = *preparation.failed;
     if (failed.key.of == Side::mixed &&
         prerequisite_failure(context_, failed) != FailureClass::infra) {
       const MixedQuestion question = ask_mixed(context_, failed);
-      if (question.next) return Progress{NextRun{*question.next}, {}, false, false};
+      if (question.next) return Progress{NextRun{*question.next}, {}, false, nullptr};
       if (question.is_mixed_broken) return not_comparable(failed);
       if (question.failed != nullptr) {
         return failed_prerequisite(context_, gate_, *question.failed);
@@ -160,7 +160,7 @@ class BenchmarkGate {
 
   Progress not_comparable(const RunRecord& failed) {
     Progress progress;
-    progress.is_mixed_broken = true;
+    progress.broken_mixed = &failed;
     const Step* const step = context_.policy.find_step(failed.key.step);
     result_.status = GateStatus::not_run;
     result_.summary = "not compared: the base's benchmarks do not build with this change";
@@ -234,10 +234,10 @@ class BenchmarkGate {
   }
 
   Reason reason(const std::string& name, const TrendResult& trend) const {
-    std::string text = fmt::format("{} is {}x (interval {}–{}, {} pairs), tolerance {}",
-                                   one_line(name, 200), ratio_text(trend.estimate),
-                                   ratio_text(trend.low), ratio_text(trend.high), trend.pairs,
-                                   percent(gate_.tolerance));
+    std::string text =
+        fmt::format("{} is {}x (interval {}–{}, {} pairs), tolerance {}", one_line(name, 200),
+                    ratio_text(trend.estimate), ratio_text(trend.low), ratio_text(trend.high),
+                    trend.pairs, percent(gate_.tolerance));
     if (trend.trend == Trend::undecided) {
       text += fmt::format("; undecided: pairs spread by {:.1f}%", trend.spread * 100);
     }
@@ -266,7 +266,9 @@ class BenchmarkGate {
     for (const std::string& name : new_names_) {
       result_.reasons.push_back(
           {one_line(name, 200) + " is new: the base does not have it, it is not compared",
-           name, last_other_run_, {}});
+           name,
+           last_other_run_,
+           {}});
     }
     if (cpu_shares_.size() < static_cast<std::size_t>(kLooks.front())) return;
     const PairedSample sample(cpu_shares_);
@@ -301,12 +303,12 @@ class BenchmarkGate {
       if (undecided > 1) result_.summary += fmt::format("; {} more undecided", undecided - 1);
     } else {
       result_.status = GateStatus::passed;
-      result_.summary = fmt::format("{} within {}", counted(passed, "benchmark"),
-                                    percent(gate_.tolerance));
+      result_.summary =
+          fmt::format("{} within {}", counted(passed, "benchmark"), percent(gate_.tolerance));
     }
     add_notes();
     bound_reasons(result_.reasons);
-    return Progress{NextNothing{}, std::move(result_), false, false};
+    return Progress{NextNothing{}, std::move(result_), false, nullptr};
   }
 
   const Context& context_;
@@ -316,7 +318,7 @@ class BenchmarkGate {
   GateResult result_;
   std::map<std::string, std::vector<double>> differences_;  // by name, one a pair
   std::map<std::string, TrendResult> trends_;               // as of the last look
-  std::vector<double> cpu_shares_;  // ln of other's over base's
+  std::vector<double> cpu_shares_;                          // ln of other's over base's
   std::set<std::string> new_names_;
   std::string last_other_run_;
 };

@@ -1,7 +1,5 @@
 #include "gates/benchmark_rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <expected>
@@ -11,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "gates/runs.h"
 #include "gates/text.h"

@@ -33,8 +33,8 @@ struct ProcessFigures {
 // Why the rows of a process cannot be used.
 struct RowProblem {
   FailureClass failure = FailureClass::benchmark;  // limit, report, benchmark or infra
-  std::string text;   // "BM_Dot stands twice in bench.json"
-  std::string where;  // benchmark or step
+  std::string text;                                // "BM_Dot stands twice in bench.json"
+  std::string where;                               // benchmark or step
 };
 
 // Reads the Google Benchmark reports of a run. A problem: it did not exit with 0, a report is

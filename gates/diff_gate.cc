@@ -1,12 +1,12 @@
 #include "gates/diff_gate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/runs.h"
 #include "gates/text.h"
@@ -27,9 +27,11 @@ bool is_forbidden(std::string_view glob, std::string_view path) {
 void check_bound(std::int64_t figure, std::int64_t bound, std::string_view noun,
                  std::vector<Reason>& reasons) {
   if (figure <= bound) return;
-  reasons.push_back({fmt::format("the change touches {}, at most {} may be",
-                                 counted(figure, noun), bound),
-                     {}, {}, {{"figure", figure}, {"bound", bound}}});
+  reasons.push_back(
+      {fmt::format("the change touches {}, at most {} may be", counted(figure, noun), bound),
+       {},
+       {},
+       {{"figure", figure}, {"bound", bound}}});
 }
 
 void check_forbidden(const tasks::Gate& gate, const tasks::DiffFile& file,
@@ -63,9 +65,9 @@ GateResult judge_diff(const tasks::Gate& gate, const tasks::Diff& diff) {
   if (gate.max_files) check_bound(files, *gate.max_files, "file", result.reasons);
   result.status = result.reasons.empty() ? GateStatus::passed : GateStatus::failed;
   if (result.status == GateStatus::failed) result.failure = FailureClass::diff;
-  result.summary = result.reasons.empty() ? fmt::format("{} in {}", counted(lines, "line"),
-                                                        counted(files, "file"))
-                                          : result.reasons.front().text;
+  result.summary = result.reasons.empty()
+                       ? fmt::format("{} in {}", counted(lines, "line"), counted(files, "file"))
+                       : result.reasons.front().text;
   bound_reasons(result.reasons);
   return result;
 }

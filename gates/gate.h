@@ -32,18 +32,18 @@ struct NextNothing {
 
 using Next = std::variant<NextRun, NextPair, NextNothing>;
 
-// What to run after `evidence so far`, prerequisites included: gates in the file's order, stopping at
-// the first failed one (unless `always`). Steps of the change that need no output of a `from: base`
-// step come before any `from: base` step, so that a seed is drawn only after the builds. For intent
-// run: the asked steps with their needs on the change's side, each once.
+// What to run after `evidence so far`, prerequisites included: gates in the file's order, stopping
+// at the first failed one (unless `always`). Steps of the change that need no output of a `from:
+// base` step come before any `from: base` step, so that a seed is drawn only after the builds. For
+// intent run: the asked steps with their needs on the change's side, each once.
 Next next(const tasks::Policy& policy, const tasks::Evidence& evidence);
 
 // The verdict on complete evidence (status completed); refused, cancelled and infra are the
 // caller's. For intent run: `ran`.
 Judgement judge(const tasks::Policy& policy, const tasks::Evidence& evidence);
 
-// True if the step is needed by another step of its side (order need): its writes stay in the side's
-// workspace. All others get an empty upper of their own.
+// True if the step is needed by another step of its side (order need): its writes stay in the
+// side's workspace. All others get an empty upper of their own.
 bool is_shared(const tasks::Policy& policy, const tasks::StepName& step);
 
 }  // namespace gates

@@ -1,6 +1,4 @@
 // The judgement: the gates' results, and what they mean together.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +7,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/assurance.h"
 #include "gates/gate.h"
@@ -140,9 +140,10 @@ void judge_inconclusive(const tasks::Policy& policy, Judgement& judgement) {
   judgement.next_step =
       is_blocked ? "The machine is too noisy to tell: make the benchmark steadier or the change "
                    "smaller; this gate blocks what it cannot decide."
-                 : fmt::format("The machine is too noisy to tell: a reviewer may approve naming "
-                               "the gate {}, or make the benchmark steadier.",
-                               deciding->name.str());
+                 : fmt::format(
+                       "The machine is too noisy to tell: a reviewer may approve naming "
+                       "the gate {}, or make the benchmark steadier.",
+                       deciding->name.str());
 }
 
 void accept(const Context& context, Judgement& judgement) {
@@ -168,20 +169,16 @@ void accept(const Context& context, Judgement& judgement) {
 }
 
 // The base's checks could not be run against the change: said first, whatever else was found.
-void wait_for_owners(const Walk& walk, Judgement& judgement) {
+void wait_for_owners(const RunRecord& broken, Judgement& judgement) {
   judgement.waits_for_owners = true;
-  judgement.assurance =
-      judgement.assurance ? std::optional(tasks::Assurance::in_process) : std::nullopt;
-  std::string text = "The base's checks could not be run against this change: with the base's "
-                     "guarded files it does not build";
-  for (const GateResult& gate : walk.gates) {
-    for (const Reason& reason : gate.reasons) {
-      if (!reason.text.ends_with(side_suffix(tasks::Side::mixed))) continue;
-      judgement.reason.where = reason.where;
-      judgement.reason.evidence = reason.evidence;
-    }
-  }
-  judgement.reason.text = fmt::format("{}. {}", text, judgement.reason.text);
+  // Only the change's own checks have run.
+  if (judgement.assurance) judgement.assurance = tasks::Assurance::in_process;
+  judgement.reason.text = fmt::format(
+      "The base's checks could not be run against this change: with the base's guarded files it "
+      "does not build. {}",
+      judgement.reason.text);
+  judgement.reason.where = broken.key.step.str();
+  judgement.reason.evidence = broken.id;
   judgement.next_step = "Owners must look at the guarded files and decide. " + judgement.next_step;
 }
 
@@ -189,8 +186,7 @@ FailureClass class_of_asked(const Context& context, const RunRecord& record) {
   const FailureClass failure = prerequisite_failure(context, record);
   const Step* const step = context.policy.find_step(record.key.step);
   if (failure != FailureClass::build || step == nullptr || step->reports.empty()) return failure;
-  const bool is_benchmark =
-      step->reports.front().format == tasks::ReportFormat::google_benchmark;
+  const bool is_benchmark = step->reports.front().format == tasks::ReportFormat::google_benchmark;
   return is_benchmark ? FailureClass::benchmark : FailureClass::test;
 }
 
@@ -201,8 +197,8 @@ Judgement judge_run(const Context& context) {
   const std::vector<RunKey> runs = asked_runs(context);
   const Preparation preparation = prepare(context, runs, runs);
   if (preparation.next) {
-    return internal_error("the evidence is incomplete: " +
-                          describe_next(NextRun{*preparation.next}) + " is missing");
+    return internal_error(
+        "the evidence is incomplete: " + describe_next(NextRun{*preparation.next}) + " is missing");
   }
   std::size_t done = 0;
   const RunRecord* failed = nullptr;
@@ -225,7 +221,9 @@ Judgement judge_run(const Context& context) {
   judgement.failure = class_of_asked(context, *failed);
   if (judgement.failure == FailureClass::infra) judgement.verdict = Verdict::error;
   judgement.reason = {step == nullptr ? failed->key.step.str() : describe_fault(*step, *failed),
-                      failed->key.step.str(), failed->id, {}};
+                      failed->key.step.str(),
+                      failed->id,
+                      {}};
   judgement.next_step = next_step_of(judgement.failure, judgement.reason);
   return judgement;
 }
@@ -234,9 +232,8 @@ Judgement judge_run(const Context& context) {
 bool has_unchecked_claims(const Context& context) {
   const tasks::Claims& claims = context.evidence.claims;
   if (claims.fixes.empty() && claims.removes.empty()) return false;
-  return std::ranges::none_of(context.policy.gates, [](const tasks::Gate& gate) {
-    return gate.kind == GateKind::tests;
-  });
+  return std::ranges::none_of(context.policy.gates,
+                              [](const tasks::Gate& gate) { return gate.kind == GateKind::tests; });
 }
 
 }  // namespace
@@ -251,7 +248,6 @@ Judgement judge(const tasks::Policy& policy, const tasks::Evidence& evidence) {
   }
   Judgement judgement;
   judgement.gates = std::move(walk.gates);
-  walk.gates = judgement.gates;
   if (const GateResult* const failed = deciding_failure(judgement.gates)) {
     fail(judgement, *failed);
     return judgement;
@@ -266,7 +262,7 @@ Judgement judge(const tasks::Policy& policy, const tasks::Evidence& evidence) {
   accept(context, judgement);
   judge_inconclusive(policy, judgement);
   if (judgement.verdict != Verdict::accepted) judgement.assurance.reset();
-  if (walk.is_mixed_broken) wait_for_owners(walk, judgement);
+  if (walk.broken_mixed != nullptr) wait_for_owners(*walk.broken_mixed, judgement);
   return judgement;
 }
 

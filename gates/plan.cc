@@ -63,7 +63,7 @@ Walk walk_gates(const Context& context) {
     Progress progress = progress_of(context, gate);
     walk.next = std::move(progress.next);
     if (!std::holds_alternative<NextNothing>(walk.next)) break;
-    walk.is_mixed_broken = walk.is_mixed_broken || progress.is_mixed_broken;
+    if (walk.broken_mixed == nullptr) walk.broken_mixed = progress.broken_mixed;
     walk.gates[i] = std::move(progress.result);
     has_failed = has_failed || is_failed(walk.gates[i]);
     if (progress.is_final) break;

@@ -1,7 +1,5 @@
 #include "gates/runs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -10,6 +8,8 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/text.h"
 #include "gates/verdict.h"
@@ -144,8 +144,7 @@ std::string describe_fault(const Step& step, const RunRecord& record) {
   for (const auto& [output, path] : step.outputs) {
     const auto found = std::ranges::find(record.outputs, output, &tasks::OutputRecord::name);
     if (found != record.outputs.end() && found->error.empty()) continue;
-    const std::string why =
-        found == record.outputs.end() ? "missing" : one_line(found->error);
+    const std::string why = found == record.outputs.end() ? "missing" : one_line(found->error);
     return fmt::format("{} left no output `{}`{}: {}", name, output, suffix, why);
   }
   return fmt::format("{} succeeded{}", name, suffix);
@@ -204,8 +203,7 @@ Progress failed_prerequisite(const Context& context, const tasks::Gate& gate,
                                            : describe_fault(*step, record);
   result.reasons.push_back({text, record.key.step.str(), record.id, {}});
   result.summary = text;
-  progress.is_final =
-      result.failure == FailureClass::base || result.failure == FailureClass::infra;
+  progress.is_final = result.failure == FailureClass::base || result.failure == FailureClass::infra;
   return progress;
 }
 

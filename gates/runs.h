@@ -24,10 +24,11 @@ struct Context {
 
 // How far a gate has come.
 struct Progress {
-  Next next = NextNothing{};     // a run without which nothing more can be said
-  GateResult result;             // if `next` is NextNothing
-  bool is_mixed_broken = false;  // the mixed tree does not build while the change's own does
-  bool is_final = false;         // the base or the machine is at fault: nothing more is worth running
+  Next next = NextNothing{};  // a run without which nothing more can be said
+  GateResult result;          // if `next` is NextNothing
+  bool is_final = false;      // the base or the machine is at fault: nothing more is worth running
+  // The run by which the mixed tree does not build while the change's own does; borrowed.
+  const tasks::RunRecord* broken_mixed = nullptr;
 };
 
 // The run of `step` for the code of `subject`: by itself, or by the judge for a `from: base` step.
@@ -73,7 +74,7 @@ FailureClass prerequisite_failure(const Context& context, const tasks::RunRecord
 // Starts what is missing of `runs` (an order of ordered_runs) and stops at the first prerequisite
 // that failed. `targets` are runs that the caller judges itself: their faults are left to it.
 struct Preparation {
-  std::optional<tasks::RunKey> next;      // run this first
+  std::optional<tasks::RunKey> next;         // run this first
   const tasks::RunRecord* failed = nullptr;  // a prerequisite that did not succeed
 };
 Preparation prepare(const Context& context, const std::vector<tasks::RunKey>& runs,
@@ -82,7 +83,7 @@ Preparation prepare(const Context& context, const std::vector<tasks::RunKey>& ru
 // Of a failed prerequisite on the mixed tree: does the change's own tree get over it? Then the
 // mixed tree is broken, and that is no rejection.
 struct MixedQuestion {
-  std::optional<tasks::RunKey> next;         // run this to know
+  std::optional<tasks::RunKey> next;  // run this to know
   bool is_mixed_broken = false;
   const tasks::RunRecord* failed = nullptr;  // the change's own prerequisite that failed too
 };

@@ -13,7 +13,8 @@ namespace gates {
 
 namespace {
 
-// Makes the median absolute deviation of a normal distribution its standard deviation: 1/Phi^-1(3/4).
+// Makes the median absolute deviation of a normal distribution its standard deviation:
+// 1/Phi^-1(3/4).
 constexpr double kNormalDeviation = 1.4826;
 
 // Probability of each value 0..n(n+1)/2 of the rank sum: rank after rank is added or not.

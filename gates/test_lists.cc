@@ -1,13 +1,13 @@
 #include "gates/test_lists.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/runs.h"
 #include "gates/text.h"
@@ -75,7 +75,9 @@ class Comparison {
 
   Reason reason(const TestCase& test, std::string_view what) const {
     return Reason{fmt::format("{} {}{}", one_line(test.id, 200), what, side_suffix(lists_.of)),
-                  test.id, lists_.run, {}};
+                  test.id,
+                  lists_.run,
+                  {}};
   }
 
   // "failed: expected 3, got 4 (tests/ring_test.cc:41)"

@@ -1,7 +1,5 @@
 #include "gates/tests_gate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gates/assurance.h"
 #include "gates/runs.h"
@@ -139,8 +139,8 @@ class TargetJudge {
     if (!problem.empty()) {
       // How it ended says why there is no report: an early exit, a missing program.
       fail(FailureClass::report,
-           fmt::format("{} and left no readable report {}: {}",
-                       sandbox::describe(record.outcome), spec.path, problem),
+           fmt::format("{} and left no readable report {}: {}", sandbox::describe(record.outcome),
+                       spec.path, problem),
            record.id);
       return;
     }
@@ -150,8 +150,8 @@ class TargetJudge {
     lists.of = key_.of;
     lists.run = record.id;
     if (key_.side != Side::judge) {
-      const RunRecord* const base = context_.evidence.find(
-          RunKey{Side::base, Side::base, key_.step, std::nullopt});
+      const RunRecord* const base =
+          context_.evidence.find(RunKey{Side::base, Side::base, key_.step, std::nullopt});
       const ReportRecord* const report = base == nullptr ? nullptr : find_report(*base, spec);
       if (report == nullptr) {
         fail(FailureClass::internal, "has no report of the base to compare with", record.id);
@@ -187,8 +187,7 @@ Presence find_test(const Context& context, std::string_view id) {
 }
 
 // Claims about tests that no gate knows: said once, by the last tests gate of the policy.
-void check_unknown_claims(const Context& context, const tasks::Gate& gate,
-                          SideFindings& findings) {
+void check_unknown_claims(const Context& context, const tasks::Gate& gate, SideFindings& findings) {
   // A later tests gate will see more.
   const auto last = std::ranges::find(context.policy.gates.rbegin(), context.policy.gates.rend(),
                                       GateKind::tests, &tasks::Gate::kind);
@@ -260,7 +259,7 @@ class TestsGate {
     const Side of = runs.front().of;
     if (of == Side::mixed && broken_build_ != nullptr) return std::nullopt;
     const Preparation preparation = prepare(context_, runs, targets_);
-    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, false};
+    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, nullptr};
     if (preparation.failed != nullptr) return prerequisite_failed(*preparation.failed);
     for (const RunKey& key : runs) {
       if (std::ranges::find(targets_, key) == targets_.end()) continue;
@@ -280,7 +279,7 @@ class TestsGate {
       return failed_prerequisite(context_, gate_, record);
     }
     const MixedQuestion question = ask_mixed(context_, record);
-    if (question.next) return Progress{NextRun{*question.next}, {}, false, false};
+    if (question.next) return Progress{NextRun{*question.next}, {}, false, nullptr};
     if (!question.is_mixed_broken) {
       return failed_prerequisite(context_, gate_,
                                  question.failed != nullptr ? *question.failed : record);
@@ -318,11 +317,11 @@ class TestsGate {
       if (!is_of_tests(spec)) continue;
       const std::string problem = report_problem(*record, spec);
       if (problem.empty()) continue;
-      return blame(FailureClass::base,
-                   fmt::format("{} {} and left no readable report {} on the base: {}",
-                               key.step.str(), sandbox::describe(record->outcome), spec.path,
-                               problem),
-                   record->id);
+      return blame(
+          FailureClass::base,
+          fmt::format("{} {} and left no readable report {} on the base: {}", key.step.str(),
+                      sandbox::describe(record->outcome), spec.path, problem),
+          record->id);
     }
     return std::nullopt;
   }
@@ -337,7 +336,7 @@ class TestsGate {
 
   Progress finish() {
     Progress progress;
-    progress.is_mixed_broken = broken_build_ != nullptr;
+    progress.broken_mixed = broken_build_;
     progress.result = new_result();
     GateResult& result = progress.result;
     for (SideFindings* const side : {&change_, &mixed_}) {
@@ -358,7 +357,9 @@ class TestsGate {
     if (broken_build_ != nullptr) {
       const Step* const step = context_.policy.find_step(broken_build_->key.step);
       result.reasons.push_back({describe_fault(*step, *broken_build_),
-                                broken_build_->key.step.str(), broken_build_->id, {}});
+                                broken_build_->key.step.str(),
+                                broken_build_->id,
+                                {}});
       // Only tests that the change brought itself have run.
       result.assurance = tasks::Assurance::in_process;
     }
@@ -376,8 +377,8 @@ class TestsGate {
     if (tests.fixed > 0) text += fmt::format(", {} of them failing on the base", tests.fixed);
     if (tests.skipped > 0) text += fmt::format("; {} skipped", tests.skipped);
     if (result.status == GateStatus::failed) {
-      text = fmt::format("{}; {}", counted(static_cast<std::int64_t>(result.reasons.size()),
-                                           "failure"), text);
+      text = fmt::format(
+          "{}; {}", counted(static_cast<std::int64_t>(result.reasons.size()), "failure"), text);
     }
     if (mixed_.tests.passed > 0) {
       text += fmt::format("; with the base's guarded files: {} passed", mixed_.tests.passed);

@@ -1,11 +1,11 @@
 #include "gates/text.h"
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "tasks/policy.h"
 

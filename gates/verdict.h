@@ -18,7 +18,19 @@ enum class Verdict : std::uint8_t { accepted, rejected, inconclusive, error, ran
 
 // Why a task ended as it did (DESIGN.md §1). `none`: accepted, or ran with success.
 enum class FailureClass : std::uint8_t {
-  none, build, test, benchmark, report, diff, limit, guarded, review, flaky, infra, base, internal
+  none,
+  build,
+  test,
+  benchmark,
+  report,
+  diff,
+  limit,
+  guarded,
+  review,
+  flaky,
+  infra,
+  base,
+  internal
 };
 
 std::string_view gate_status_name(GateStatus status);
@@ -29,10 +41,11 @@ os::Result<FailureClass> parse_failure_class(std::string_view name);
 
 // One finding, for a person and for an agent.
 struct Reason {
-  std::string text;   // "Ring.Wraps failed: expected 3, got 4 (tests/ring_test.cc:41)"
-  std::string where;  // test id, benchmark name, step or path
+  std::string text;      // "Ring.Wraps failed: expected 3, got 4 (tests/ring_test.cc:41)"
+  std::string where;     // test id, benchmark name, step or path
   std::string evidence;  // run id whose log or report shows it; empty if none
-  std::map<std::string, std::int64_t> figures;  // named integers: ratio_ppm, low_ppm, high_ppm, pairs
+  std::map<std::string, std::int64_t>
+      figures;  // named integers: ratio_ppm, low_ppm, high_ppm, pairs
   bool operator==(const Reason&) const = default;
 };
 
