@@ -1,0 +1,362 @@
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/cli/options.h"
+#include "runner/version.h"
+#include "sandbox/os/units.h"
+#include "tasks/policy_yaml_fields.h"
+
+namespace runner::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 accepted or done, 1 rejected, 2 usage, 3 error (try again), 4 not permitted,\n"
+    "5 not found, 6 a wait ended first, 7 conflict or policy, 8 awaiting approval,\n"
+    "9 inconclusive, 130 cancelled or interrupted.\n"
+    "The server: --url, PROOFHOUSE_URL, ~/.config/proofhouse/config.yaml, or a server of this "
+    "machine.\n"
+    "The token: --token-file, PROOFHOUSE_TOKEN_FILE, PROOFHOUSE_TOKEN, then as above.";
+
+// All commands and their options; the one that was given is left in `chosen`.
+class CommandLine {
+ public:
+  CommandLine();
+  CLI::App& app() { return app_; }
+  const std::optional<Command>& chosen() const { return chosen_; }
+
+ private:
+  template <class T>
+  CLI::App* add(CLI::App& parent, const std::string& name, const std::string& about,
+                std::shared_ptr<T> options) {
+    CLI::App* const sub = parent.add_subcommand(name, about);
+    sub->callback([this, options] { chosen_ = *options; });
+    return sub;
+  }
+  template <class T>
+  CLI::App* add_client(CLI::App& parent, const std::string& name, const std::string& about,
+                       std::shared_ptr<T> options);
+  template <class T>
+  CLI::App* add_of_task(const std::string& name, const std::string& about,
+                        std::shared_ptr<T> options);
+  CLI::App* add_group(const std::string& name, const std::string& about);
+
+  void add_roles();
+  void add_submit(const std::string& name, const std::string& about, const std::string& intent);
+  void add_task_commands();
+  void add_decision(const std::string& name, const std::string& about, bool approves);
+  void add_check();
+  void add_policy();
+  void add_project();
+  void add_token();
+  void add_local();
+
+  CLI::App app_{"Checks changes of autonomous coding agents, and lands what was tested.",
+                "proofhouse"};
+  std::optional<Command> chosen_;
+};
+
+// An option that may be given several times, one value each.
+CLI::Option* add_list(CLI::App* app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& about) {
+  return app->add_option(name, values, about)->allow_extra_args(false);
+}
+
+// A duration with its unit, "90s".
+CLI::Option* add_duration(CLI::App* app, const std::string& name, milliseconds& value,
+                          const std::string& about) {
+  return app->add_option_function<std::string>(
+      name,
+      [&value, name](const std::string& text) {
+        const os::Result<milliseconds> parsed = os::parse_duration(text);
+        if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+        value = *parsed;
+      },
+      about);
+}
+
+CommandLine::CommandLine() {
+  app_.require_subcommand(1);
+  app_.set_version_flag("--version", std::string("proofhouse ") + kVersion);
+  app_.footer(kFooter);
+  add_roles();
+  add_submit("submit", "Post a change to be checked (and landed)", "promote");
+  add_submit("run", "Run steps of the policy, without a verdict", "run");
+  add_task_commands();
+  add_decision("approve", "Approve a task's change, as a reviewer", true);
+  add_decision("refuse", "Refuse a task's change, as a reviewer", false);
+  add_check();
+  add_policy();
+  add_project();
+  add_token();
+  add_local();
+}
+
+template <class T>
+CLI::App* CommandLine::add_client(CLI::App& parent, const std::string& name,
+                                  const std::string& about, std::shared_ptr<T> options) {
+  CLI::App* const sub = add(parent, name, about, options);
+  sub->add_option("--url", options->server.url, "The server, http://HOST[:PORT]");
+  sub->add_option("--token-file", options->server.token_file, "File (mode 0600) with the token");
+  sub->add_flag("--json", options->server.json, "Data as one JSON object on standard output");
+  return sub;
+}
+
+template <class T>
+CLI::App* CommandLine::add_of_task(const std::string& name, const std::string& about,
+                                   std::shared_ptr<T> options) {
+  CLI::App* const sub = add_client(app_, name, about, options);
+  sub->add_option("task", options->task, "Id of the task, t_…")->required();
+  return sub;
+}
+
+CLI::App* CommandLine::add_group(const std::string& name, const std::string& about) {
+  CLI::App* const group = app_.add_subcommand(name, about);
+  group->require_subcommand(1);
+  return group;
+}
+
+void CommandLine::add_roles() {
+  auto serve = std::make_shared<ServeCommand>();
+  CLI::App* sub = add(app_, "serve", "Run the service", serve);
+  sub->add_option("--config", serve->config, "Configuration file (YAML)");
+  sub->add_option("--executor-socket", serve->executor_socket,
+                  "Use the executor that listens there, instead of starting one");
+
+  auto executor = std::make_shared<ExecutorCommand>();
+  sub = add(app_, "executor", "Run the privileged role that starts attempts", executor);
+  sub->add_option("--config", executor->config, "Configuration file (YAML), the one of serve");
+  sub->add_option("--socket", executor->socket, "Listen there (a path)");
+  sub->add_flag("--private", executor->is_private)->group("");
+
+  add(app_, "git-helper", "", std::make_shared<GitHelperCommand>())->group("");
+}
+
+void CommandLine::add_submit(const std::string& name, const std::string& about,
+                             const std::string& intent) {
+  auto options = std::make_shared<SubmitCommand>();
+  options->intent = intent;
+  CLI::App* const sub = add_client(app_, name, about, options);
+  sub->add_option("-p,--project", options->project, "Project")->required();
+  CLI::Option* const patch =
+      sub->add_option("--patch", options->patch_file, "File with a git patch; -: standard input");
+  sub->add_option("--commit", options->commit, "Commit of the repository here")->excludes(patch);
+  sub->add_option("--base", options->base, "Commit that the change is based on (default: the tip)");
+  sub->add_option("--title", options->title, "One line about the change");
+  sub->add_option("--priority", options->priority)
+      ->check(CLI::IsMember({"interactive", "normal", "background"}));
+  sub->add_option("--family", options->family, "Search that the task belongs to");
+  sub->add_option("--key", options->key, "Idempotency key: the same key answers the same task");
+  CLI::Option* const wait = sub->add_flag("--wait", options->wait, "Wait for the verdict");
+  add_duration(sub, "--timeout", options->timeout, "End the wait after so long (30s, 10m), exit 6")
+      ->needs(wait);
+  if (intent == "run") {
+    sub->add_option("steps", options->steps, "Steps to run (default: all)");
+    return;
+  }
+  sub->add_option("--intent", options->intent, "verify: verdict only; promote: land it too")
+      ->check(CLI::IsMember({"verify", "promote"}));
+  add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");
+  add_list(sub, "--removes", options->removes, "Test that the change takes away on purpose");
+  sub->add_option("--claim-text", options->claim_text, "What the change does, for the reviewer");
+}
+
+void CommandLine::add_task_commands() {
+  auto wait = std::make_shared<WaitCommand>();
+  CLI::App* sub = add_of_task("wait", "Wait for a task's verdict", wait);
+  add_duration(sub, "--timeout", wait->timeout, "End the wait after so long (30s, 10m), exit 6");
+  sub->add_flag("--until-done", wait->until_done, "Wait on while the task awaits its approval");
+
+  add_of_task("show", "Show a task", std::make_shared<ShowCommand>());
+
+  auto logs = std::make_shared<LogsCommand>();
+  sub = add_of_task("logs", "Print what a step printed", logs);
+  sub->add_option("step", logs->step, "Step (default: list them)");
+  sub->add_flag("-f,--follow", logs->follow, "Go on until the step ends");
+  sub->add_flag("--raw", logs->raw, "The bytes as they are, controls too");
+
+  add_of_task("cancel", "Cancel a task", std::make_shared<CancelCommand>());
+  add_of_task("why", "Say what a task waits for, or why it ended", std::make_shared<WhyCommand>());
+  add_of_task("rejudge", "Judge the kept evidence again and compare",
+              std::make_shared<RejudgeCommand>());
+
+  auto list = std::make_shared<ListCommand>();
+  sub = add_client(app_, "list", "List tasks, the newest first", list);
+  sub->add_option("-p,--project", list->project, "Of one project");
+  sub->add_option("--state", list->state, "In one state")
+      ->check(CLI::IsMember({"queued", "running", "awaiting_approval", "promoting", "done"}));
+  sub->add_option("--principal", list->principal, "Of one principal");
+  sub->add_option("--limit", list->limit, "At most so many")->check(CLI::Range(1, 200));
+
+  add_client(app_, "status", "Show the server and its machine", std::make_shared<StatusCommand>());
+}
+
+void CommandLine::add_decision(const std::string& name, const std::string& about, bool approves) {
+  auto options = std::make_shared<DecideCommand>();
+  options->approves = approves;
+  CLI::App* const sub = add_of_task(name, about, options);
+  sub->add_option("--commit", options->commit, "Candidate that was reviewed (needed with --yes)");
+  CLI::Option* const reason = sub->add_option("--reason", options->reason, "Words for the record");
+  if (!approves) reason->required();
+  if (approves)
+    add_list(sub, "--gate", options->gates, "Inconclusive gate that is accepted by name");
+  sub->add_flag("-y,--yes", options->yes, "Decide without asking");
+}
+
+void CommandLine::add_check() {
+  auto options = std::make_shared<CheckCommand>();
+  CLI::App* const sub =
+      add(app_, "check", "Check commits of this repository, without a server (needs root)",
+          options);
+  sub->add_option("--base", options->base, "Revision that is trusted, and whose policy counts")
+      ->required();
+  sub->add_option("--head", options->head, "Revision that is checked (default: HEAD)");
+  sub->add_option("--repo", options->repository, "Repository (default: the one around here)");
+  sub->add_option("--policy", options->policy_file, "Policy to use instead of the base's own");
+  const std::map<std::string, ReportForm> forms{
+      {"text", ReportForm::text}, {"json", ReportForm::json}, {"md", ReportForm::markdown}};
+  sub->add_option("--format", options->form, "text, json or md")
+      ->transform(CLI::Transformer(forms).description("text|json|md"));
+  sub->add_flag_callback("--json", [options] { options->form = ReportForm::json; },
+                         "The same as --format json");
+  add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");
+  add_list(sub, "--removes", options->removes, "Test that the change takes away on purpose");
+  sub->add_option("--claim-text", options->claim_text, "What the change does");
+  add_list(sub, "--allow-gap", options->allow_gaps, "Protection that may be missing, by name");
+}
+
+void CommandLine::add_policy() {
+  CLI::App* const group = add_group("policy", "Policies");
+  auto check = std::make_shared<PolicyCheckCommand>();
+  CLI::App* sub = add(*group, "check", "Validate a policy file", check);
+  sub->add_option("file", check->file, "Policy (default: proofhouse.yaml)");
+  sub->add_flag("--json", check->json, "Problems as one JSON object");
+  auto show = std::make_shared<PolicyShowCommand>();
+  sub = add_client(*group, "show", "Show what one may edit in a project and what will run", show);
+  sub->add_option("project", show->project)->required();
+}
+
+void CommandLine::add_project() {
+  CLI::App* const group = add_group("project", "Projects");
+  auto options = std::make_shared<ProjectAddCommand>();
+  CLI::App* const sub = add_client(*group, "add", "Register a repository", options);
+  sub->add_option("name", options->name)->required();
+  sub->add_option("--repo", options->repository, "Path of the repository on the server");
+  sub->add_option("--url", options->url,
+                  "Where it is fetched from and pushed to (authority remote)");
+  sub->add_option("--target", options->target, "Branch that changes land on, refs/heads/main")
+      ->required();
+  sub->add_option("--authority", options->authority, "Who holds the branch")
+      ->check(CLI::IsMember({"local", "remote"}));
+  sub->add_flag("--import", options->import, "Copy the repository into the data directory");
+  sub->add_option("--policy", options->policy_file, "Policy held by the server, a local file");
+  add_client(*group, "list", "List projects", std::make_shared<ProjectListCommand>());
+}
+
+void CommandLine::add_token() {
+  CLI::App* const group = add_group("token", "Principals and their tokens (administrators)");
+  auto create = std::make_shared<TokenCreateCommand>();
+  CLI::App* sub = add_client(
+      *group, "create", "Make a token, and the principal and its roles if need be", create);
+  sub->add_option("principal", create->principal)->required();
+  sub->add_option("--owner", create->owner, "Principal who answers for it");
+  CLI::Option* const role = add_list(sub, "--role", create->roles, "Role it gets")
+                                ->check(CLI::IsMember({"agent", "ci", "reviewer", "owner",
+                                                       "admin"}));
+  CLI::Option* const project =
+      sub->add_option("-p,--project", create->project, "Project the roles are for; *: every one");
+  project->needs(role);
+  role->needs(project);
+  add_duration(sub, "--lifetime", create->lifetime, "How long it is good for (720h)");
+  auto revoke = std::make_shared<TokenRevokeCommand>();
+  sub = add_client(*group, "revoke", "Make a token worthless", revoke);
+  sub->add_option("id", revoke->id, "Id of the token (not the token)")->required();
+}
+
+void CommandLine::add_local() {
+  auto doctor = std::make_shared<DoctorCommand>();
+  add(app_, "doctor", "Say what this machine lets a sandbox enforce, and how to mend it", doctor)
+      ->add_flag("--json", doctor->json, "As one JSON object");
+  CLI::App* const group = add_group("sandbox", "The sandbox by itself");
+  // Its options stand in front of a command line of somebody else: sandbox_run.h reads them.
+  auto run = std::make_shared<SandboxRunCommand>();
+  CLI::App* const sub = add(*group, "run", "Run one command under limits (needs root)", run);
+  sub->prefix_command();
+  sub->set_help_flag();
+  sub->callback([this, run, sub] {
+    run->arguments = sub->remaining();
+    chosen_ = *run;
+  });
+}
+
+// The deepest command that was recognised.
+CLI::App* deepest(CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::string full_name(const CLI::App* app) {
+  std::string name = app->get_name();
+  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent())
+    name = up->get_name() + " " + name;
+  return name;
+}
+
+// The first word that no command takes, and the one that may have been meant.
+std::string explain(CLI::App* app, const std::string& word) {
+  std::vector<std::string> names;
+  const bool is_option = word.starts_with("-");
+  if (is_option) {
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  } else {
+    for (const CLI::App* sub : app->get_subcommands({}))
+      if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  const std::string plain = word.substr(0, word.find('='));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string nearest = tasks::nearest_name(plain, views);
+  std::string text = is_option      ? "unknown option " + plain
+                     : names.empty() ? "unexpected argument '" + word + "'"
+                                     : "unknown command '" + word + "'";
+  if (!nearest.empty()) text += "; did you mean " + nearest + "?";
+  return text;
+}
+
+UsageError usage_error(CLI::App& app, const CLI::ParseError& error) {
+  CLI::App* const at = deepest(&app);
+  std::string text = error.what();
+  for (const std::string& word : app.remaining(true)) {
+    if (word == "--") continue;
+    text = explain(at, word);
+    break;
+  }
+  return {text + "\nsee `" + full_name(at) + " --help`"};
+}
+
+}  // namespace
+
+Parsed parse_command_line(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  // CLI11 takes them from the back.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    line.app().parse(std::move(reversed));
+  } catch (const CLI::CallForVersion& version) {
+    return Help{std::string(version.what()) + "\n"};
+  } catch (const CLI::CallForHelp&) {
+    return Help{line.app().help()};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(line.app(), error);
+  }
+  if (!line.chosen()) return UsageError{"no command; see `proofhouse --help`"};
+  return *line.chosen();
+}
+
+}  // namespace runner::cli

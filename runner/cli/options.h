@@ -1,0 +1,182 @@
+// Options: each command of the command line as a value, checked as far as text can be.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runner/cli/server_address.h"
+
+namespace runner::cli {
+
+using std::chrono::milliseconds;
+
+struct ServeCommand {
+  std::string config;           // path; empty: all defaults
+  std::string executor_socket;  // of a running executor; empty: starts its own (root)
+};
+
+struct ExecutorCommand {
+  std::string config;       // path; empty: all defaults
+  std::string socket;       // path to listen at
+  bool is_private = false;  // options and client are given as descriptors (private_executor.h)
+};
+
+struct GitHelperCommand {};
+
+// submit, and run (intent run). Files are read when the command runs.
+struct SubmitCommand {
+  ServerFlags server;
+  std::string project;
+  std::string base;        // commit, empty: the target's tip
+  std::string patch_file;  // "-": standard input
+  std::string commit;      // revision in the repository around the working directory
+  std::string intent = "promote";
+  std::string title;
+  std::string claim_text;
+  std::vector<std::string> fixes, removes;
+  std::vector<std::string> steps;  // intent run
+  std::string priority = "normal";
+  std::string family;
+  std::string key;  // idempotency key, empty: a random one
+  bool wait = false;
+  milliseconds timeout{0};  // of the wait; 0: none
+};
+
+struct WaitCommand {
+  ServerFlags server;
+  std::string task;
+  milliseconds timeout{0};  // 0: none
+  bool until_done = false;  // goes on while a task awaits its approval
+};
+
+struct ShowCommand {
+  ServerFlags server;
+  std::string task;
+};
+
+struct LogsCommand {
+  ServerFlags server;
+  std::string task;
+  std::string step;  // empty: the task's steps are listed
+  bool follow = false;
+  bool raw = false;  // the bytes as they are
+};
+
+struct CancelCommand {
+  ServerFlags server;
+  std::string task;
+};
+
+struct ListCommand {
+  ServerFlags server;
+  std::string project, state, principal;
+  int limit = 50;
+};
+
+struct WhyCommand {
+  ServerFlags server;
+  std::string task;
+};
+
+struct RejudgeCommand {
+  ServerFlags server;
+  std::string task;
+};
+
+struct DecideCommand {
+  ServerFlags server;
+  std::string task;
+  bool approves = true;
+  std::string commit;              // the candidate that was reviewed
+  std::vector<std::string> gates;  // inconclusive gates accepted by name
+  std::string reason;
+  bool yes = false;  // decide without asking
+};
+
+enum class ReportForm : std::uint8_t { text, json, markdown };
+
+struct CheckCommand {
+  std::string base;           // revision
+  std::string head = "HEAD";  // revision
+  std::string policy_file;    // held policy, empty: the base's own
+  std::string repository;     // empty: the one around the working directory
+  ReportForm form = ReportForm::text;
+  std::vector<std::string> fixes, removes;
+  std::string claim_text;
+  std::vector<std::string> allow_gaps;
+};
+
+struct PolicyCheckCommand {
+  std::string file = "proofhouse.yaml";
+  bool json = false;
+};
+
+struct PolicyShowCommand {
+  ServerFlags server;
+  std::string project;
+};
+
+struct ProjectAddCommand {
+  ServerFlags server;
+  std::string name, repository, url, target;
+  std::string authority = "local";
+  std::string policy_file;  // held by the server; empty: the repository's own
+  bool import = false;
+};
+
+struct ProjectListCommand {
+  ServerFlags server;
+};
+
+// `sandbox run`: the arguments after it, read by sandbox_run.h.
+struct SandboxRunCommand {
+  std::vector<std::string> arguments;
+};
+
+struct DoctorCommand {
+  bool json = false;
+};
+
+struct TokenCreateCommand {
+  ServerFlags server;
+  std::string principal, owner;
+  std::string project;  // "*": everywhere
+  std::vector<std::string> roles;
+  milliseconds lifetime{0};  // 0: the server's default
+};
+
+struct TokenRevokeCommand {
+  ServerFlags server;
+  std::string id;
+};
+
+struct StatusCommand {
+  ServerFlags server;
+};
+
+using Command =
+    std::variant<ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand,
+                 ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
+                 DecideCommand, CheckCommand, PolicyCheckCommand, PolicyShowCommand,
+                 ProjectAddCommand, ProjectListCommand, SandboxRunCommand, DoctorCommand,
+                 TokenCreateCommand, TokenRevokeCommand, StatusCommand>;
+
+// Asked for with --help or --version: for standard output.
+struct Help {
+  std::string text;
+};
+
+// What is wrong with a command line, and what to type instead: for standard error, exit 2.
+struct UsageError {
+  std::string message;
+};
+
+using Parsed = std::variant<Command, Help, UsageError>;
+
+// Reads a command line (without argv[0]).
+Parsed parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace runner::cli
