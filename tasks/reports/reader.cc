@@ -14,8 +14,22 @@
 #include "sandbox/os/files.h"
 #include "tasks/reports/report.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+// The file's bytes are gone when this returns: the jail has memory for them or for the answer.
+tasks::ParsedReport read(tasks::ReportFormat format, const char* path) {
   constexpr std::size_t kMaxBytes = 64U << 20U;
+  const os::Result<std::string> bytes = os::read_file(path, kMaxBytes);
+  if (bytes) return tasks::read_report(format, *bytes);
+  tasks::ParsedReport report;
+  report.format = format;
+  report.error = bytes.error().message;
+  return report;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   if (argc != 3) {
     std::fputs("usage: reader KIND FILE\n", stderr);
     return 2;
@@ -25,14 +39,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "reader: %s\n", format.error().message.c_str());
     return 2;
   }
-  tasks::ParsedReport report;
-  if (const os::Result<std::string> bytes = os::read_file(argv[2], kMaxBytes)) {
-    report = tasks::read_report(*format, *bytes);
-  } else {
-    report.format = *format;
-    report.error = bytes.error().message;
-  }
-  const std::string json = tasks::report_to_json(report);
+  const std::string json = tasks::report_to_json(read(*format, argv[2]));
   const bool is_written =
       std::fwrite(json.data(), 1, json.size(), stdout) == json.size() && std::fflush(stdout) == 0;
   return is_written ? 0 : 3;

@@ -14,8 +14,9 @@ namespace tasks {
 namespace {
 
 constexpr std::size_t kMaxBytes = 64U << 20U;
-// Of the canonical JSON: what a case takes without its texts, and room below the 16 MiB allowed.
-constexpr std::size_t kBytesPerEntry = 160;
+// Of the canonical JSON: what a case or a row takes without texts and numbers (its keys and its
+// longest words), and room below the 16 MiB allowed.
+constexpr std::size_t kBytesPerEntry = 80;
 constexpr std::size_t kMaxJson = 15U << 20U;
 
 // Bytes of `text` in JSON.
@@ -24,6 +25,8 @@ std::size_t json_size(std::string_view text) {
       text, [](char c) { return c == '"' || c == '\\' || c == '\n' || c == '\t'; });
   return text.size() + static_cast<std::size_t>(escaped);
 }
+
+std::size_t json_size(std::int64_t number) { return std::to_string(number).size(); }
 
 std::string too_large() { return "the names alone are over 15 MiB"; }
 
@@ -35,7 +38,8 @@ os::Result<void> finish(TestReport& report) {
     if (test.id.empty()) return os::fail(os::Code::invalid, "a test case without a name");
     if (test.id.size() > reports::kMaxId)
       return os::fail(os::Code::invalid, "a test case's name is over 1024 bytes");
-    fixed += kBytesPerEntry + json_size(test.id) + json_size(test.file);
+    fixed += kBytesPerEntry + json_size(test.id) + json_size(test.file) +
+             json_size(test.milliseconds) + json_size(test.line);
   }
   std::ranges::sort(report.cases, {}, &TestCase::id);
   const auto same = std::ranges::adjacent_find(report.cases, {}, &TestCase::id);
@@ -56,7 +60,8 @@ os::Result<void> finish(TestReport& report) {
 os::Result<void> finish(const BenchReport& report) {
   std::size_t size = 0;
   for (const BenchRow& row : report.rows)
-    size += kBytesPerEntry + json_size(row.name) + json_size(row.error);
+    size += kBytesPerEntry + json_size(row.name) + json_size(row.error) +
+            json_size(row.picoseconds) + json_size(row.iterations) + json_size(row.repetition);
   if (size > kMaxJson) return os::fail(os::Code::invalid, too_large());
   return {};
 }

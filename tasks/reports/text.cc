@@ -1,7 +1,6 @@
 #include "tasks/reports/text.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 namespace tasks::reports {
@@ -11,6 +10,9 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "…";
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// Printable ASCII, which is most of any text.
+bool is_plain(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
 
 // Appends one character; C1 controls (U+0080..U+009F) act on terminals as C0 ones do.
 void append_clean(std::string& out, std::string_view character) {
@@ -57,6 +59,12 @@ std::string clean_text(std::string_view text, std::size_t limit, Keep keep) {
   }
   std::string out;
   while (!text.empty() && (keep == Keep::tail || out.size() <= limit)) {
+    const std::string_view part =
+        keep == Keep::head ? text.substr(0, limit + 1 - out.size()) : text;
+    const auto special = std::ranges::find_if_not(part, is_plain);
+    out.append(part.begin(), special);
+    text.remove_prefix(static_cast<std::size_t>(special - part.begin()));
+    if (special == part.end()) continue;
     const std::size_t length = utf8_length(text);
     if (length == 0)
       out += kReplacement;
