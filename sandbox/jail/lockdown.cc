@@ -58,11 +58,11 @@ os::Result<void> load_program(const std::vector<sock_filter>& filter) {
 
 os::Result<void> set_resource_limits(const Limits& limits) {
   const rlim_t files = static_cast<rlim_t>(limits.files);
-  // The size of the tmpfs is the bound; this only stops sparse files, and comes after ENOSPC.
-  const rlim_t size = 2 * limits.disk.count + (1ULL << 30U);
+  // The size of the tmpfs is the bound, and answers ENOSPC; this only stops offsets of exabytes.
+  constexpr rlim_t kLargestFile = 1ULL << 40U;
   TRY(limit(RLIMIT_CORE, "limit core files", 0, 0));
   TRY(limit(RLIMIT_NOFILE, "limit open files", files, files));
-  TRY(limit(RLIMIT_FSIZE, "limit file size", size, size));
+  TRY(limit(RLIMIT_FSIZE, "limit file size", kLargestFile, kLargestFile));
   TRY(limit(RLIMIT_MEMLOCK, "limit locked memory", 8U << 20U, 8U << 20U));
   TRY(limit(RLIMIT_MSGQUEUE, "limit message queues", 819'200, 819'200));
   TRY(limit(RLIMIT_SIGPENDING, "limit pending signals", 4096, 4096));

@@ -32,16 +32,6 @@ namespace {
 // The gap that is slower, not weaker.
 constexpr std::string_view kIdmapGap = "idmap";
 
-// The step of a failed set-up: what failed, without the text of the error number that goes with it.
-std::string step_of(const os::Error& error) {
-  if (error.sys_errno == 0) return error.message;
-  const char* text = ::strerrordesc_np(error.sys_errno);
-  const std::string suffix = std::string(": ") + (text != nullptr ? text : "");
-  return error.message.ends_with(suffix)
-             ? error.message.substr(0, error.message.size() - suffix.size())
-             : error.message;
-}
-
 Outcome outcome_of(const Ending& ending, const CgroupStats& stats) {
   if (ending.failed)
     return Outcome::setup_failed(ending.failed->step.data(), ending.failed->error_number);

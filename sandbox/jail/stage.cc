@@ -91,6 +91,16 @@ os::Result<void> take_system(const CgroupHost& host, std::vector<Taken>& taken) 
   return {};
 }
 
+// The first root file system, an initramfs, cannot be pivoted away from: there the new root covers
+// it (Documentation/filesystems/ramfs-rootfs-initramfs.rst). Commands pivot away from the new one.
+os::Result<void> leave_old_root() {
+  if (::syscall(SYS_pivot_root, ".", ".") == 0) return detach_mount(".");
+  if (errno != EINVAL) return os::fail_errno("pivot_root to the stage");
+  if (::mount(".", "/", nullptr, MS_MOVE, nullptr) != 0 || ::chroot(".") != 0)
+    return os::fail_errno("move the stage to the root");
+  return {};
+}
+
 // In a new mount namespace: an empty root that holds what was taken; the old one is gone.
 os::Result<void> change_root(const std::vector<Taken>& taken) {
   if (::unshare(CLONE_NEWNS) != 0) return os::fail_errno("unshare mount namespace");
@@ -105,8 +115,7 @@ os::Result<void> change_root(const std::vector<Taken>& taken) {
   }
   for (const char* path : {"/root", "/w", "/o", "/m"}) TRY(make_directory(root + path));
   if (::chdir(root.c_str()) != 0) return os::fail_errno("enter the stage");
-  if (::syscall(SYS_pivot_root, ".", ".") != 0) return os::fail_errno("pivot_root to the stage");
-  TRY(detach_mount("."));
+  TRY(leave_old_root());
   if (::chdir("/") != 0) return os::fail_errno("enter the stage");
   // What came from shared mounts is still in their peer groups.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)

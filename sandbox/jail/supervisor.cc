@@ -47,7 +47,7 @@ void tell(int report, const Report& what) {
   Report what;
   what.kind = Report::Kind::failed;
   what.error_number = error.sys_errno;
-  error.message.copy(what.step.data(), what.step.size() - 1);
+  step_of(error).copy(what.step.data(), what.step.size() - 1);
   tell(report, what);
   ::_exit(125);
 }
@@ -173,6 +173,15 @@ os::Result<void> prepare(const CommandSetup& setup) {
 }
 
 }  // namespace
+
+std::string step_of(const os::Error& error) {
+  if (error.sys_errno == 0) return error.message;
+  const char* text = ::strerrordesc_np(error.sys_errno);
+  const std::string suffix = std::string(": ") + (text != nullptr ? text : "");
+  return error.message.ends_with(suffix)
+             ? error.message.substr(0, error.message.size() - suffix.size())
+             : error.message;
+}
 
 void supervise(const CommandSetup& setup) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

@@ -53,6 +53,9 @@ struct Report {
 // command's output nor any right, is not dumpable, has a user id of its own, and dies with the jail.
 [[noreturn]] void supervise(const CommandSetup& setup);
 
+// The step that an error names, without the text of its error number, which goes with it apart.
+std::string step_of(const os::Error& error);
+
 // The file system of the command, from within its new mount namespace (mounts.cc).
 os::Result<void> enter_root(const CommandSetup& setup);
 

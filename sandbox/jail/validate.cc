@@ -1,6 +1,7 @@
 #include "sandbox/jail/validate.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 
@@ -53,6 +54,16 @@ os::Result<void> validate_limits(const Limits& limits, const Bounds& bounds) {
               "limits.keep: 2 bytes to 256 MiB"));
   return require(limits.output.count >= 1 && limits.output.count <= (1ULL << 40U),
                  "limits.output: 1 byte to 1 TiB");
+}
+
+// Places that a sandbox fills by itself, or that lie behind a link of the host.
+bool is_taken(std::string_view path) {
+  constexpr std::array<std::string_view, 15> kTaken{
+      "/bin", "/dev", "/home", "/in",  "/lib", "/lib64",   "/needs",    "/out",
+      "/proc", "/proofhouse", "/sbin", "/tmp", "/usr", "/var/tmp", "/workspace"};
+  return std::ranges::any_of(kTaken, [path](std::string_view taken) {
+    return path == taken || (path.starts_with(taken) && path[taken.size()] == '/');
+  });
 }
 
 os::Result<void> validate_mount(const Mount& mount) {
@@ -127,7 +138,8 @@ os::Result<void> validate(const Bounds& bounds) {
   }
   TRY(require(!bounds.cpus.empty(), "bounds.cpus: at least one"));
   for (const std::string& path : bounds.read_only_paths)
-    TRY(require(is_normal_path(path), "bounds.read_only_paths: absolute paths"));
+    TRY(require(is_normal_path(path) && !is_taken(path),
+                "bounds.read_only_paths: absolute paths, none where a sandbox has its own"));
   return {};
 }
 

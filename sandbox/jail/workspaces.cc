@@ -54,23 +54,33 @@ os::Result<Workspace> Workspace::open(const WorkspaceRequest& request, const Gra
   workspace.base_ = "/w/" + request.name;
   workspace.domain_ = request.domain;
   workspace.user_ = spaces.outside(request.domain, kInnerUid);
+  const os::Result<void> mounted = workspace.mount(request, grants, views);
+  if (mounted) return workspace;
+  // The name may be used again: nothing of this try may lie below the next.
+  for (const char* name : {"/merged", "/fs", "/tree", "/directory", "/layer"})
+    static_cast<void>(detach_mount(workspace.base_ + name).has_value());
+  return std::unexpected(mounted.error());
+}
+
+os::Result<void> Workspace::mount(const WorkspaceRequest& request, const Grants& grants,
+                                  Views& views) {
   for (const char* name : {"/fs", "/merged", "/own", "/view", "/empty"})
-    TRY(make_mount_point("", workspace.base_ + name, true));
+    TRY(make_mount_point("", base_ + name, true));
   if (!request.layer.empty()) {
     const os::Fd layer = TRY_CONTEXT(
         os::open_beneath(grants.layers.get(), request.layer, O_PATH | O_DIRECTORY), "layer");
-    TRY(workspace.add_lower(layer.get(), "layer", views));
+    TRY(add_lower(layer.get(), "layer", views));
   }
-  if (request.directory) TRY(workspace.add_lower(grants.directory.get(), "directory", views));
+  if (request.directory) TRY(add_lower(grants.directory.get(), "directory", views));
   if (!request.tree.empty()) {
     const os::Fd tree = TRY_CONTEXT(
         os::open_beneath(grants.trees.get(), request.tree, O_PATH | O_DIRECTORY), "tree");
-    TRY(workspace.add_lower(tree.get(), "tree", views));
+    TRY(add_lower(tree.get(), "tree", views));
   }
-  if (workspace.lower_.empty()) workspace.lower_.push_back(workspace.base_ + "/empty");
-  TRY(make_upper(workspace.base_ + "/fs", request.disk, request.inodes, workspace.user_));
-  TRY(workspace.shared());
-  return workspace;
+  if (lower_.empty()) lower_.push_back(base_ + "/empty");
+  TRY(make_upper(base_ + "/fs", request.disk, request.inodes, user_));
+  TRY(shared());
+  return {};
 }
 
 os::Result<std::string> Workspace::shared() {

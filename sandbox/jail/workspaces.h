@@ -32,6 +32,7 @@ class Workspace {
 
  private:
   Workspace() = default;
+  os::Result<void> mount(const WorkspaceRequest& request, const Grants& grants, Views& views);
   os::Result<void> add_lower(int source, const char* name, Views& views);
 
   std::string base_;

@@ -59,10 +59,10 @@ TEST_F(Isolation, HasNoCapabilityAndCannotGetOne) {
 TEST_F(Isolation, HasDescriptors0To2Only) {
   EXPECT_EQ(python("fds",
                    "import os\n"
-                   "d = os.open('/proc/self/fd', os.O_RDONLY)\n"
-                   "print(sorted(int(n) for n in os.listdir(d)), d)\n"
+                   "print(sorted(int(n) for n in os.listdir('/proc/self/fd')))\n"
                    "print(os.readlink('/proc/self/fd/0'))"),
-            "[0, 1, 2, 3] 3\n/dev/null\n");
+            "[0, 1, 2, 3]\n/dev/null\n")
+      << "3 is the directory that was just opened";
 }
 
 TEST_F(Isolation, ShowsNothingOfTheHostButItsToolchain) {
@@ -92,20 +92,22 @@ TEST_F(Isolation, CannotWriteToTheRoot) {
 }
 
 TEST_F(Isolation, CannotWriteSysctls) {
+  // EACCES: not the owner; EROFS: what anybody may write elsewhere.
   EXPECT_EQ(python("sysctl",
                    "import errno, os\n"
                    "for p in ('kernel/core_pattern', 'kernel/modprobe', 'vm/drop_caches',\n"
                    "          'kernel/ns_last_pid', 'net/ipv4/ip_forward'):\n"
                    "    try: os.open('/proc/sys/' + p, os.O_WRONLY); print(p)\n"
-                   "    except OSError as e: print(errno.errorcode[e.errno])"),
-            "EROFS\nEROFS\nEROFS\nEROFS\nEROFS\n");
+                   "    except OSError as e:\n"
+                   "        if e.errno not in (errno.EACCES, errno.EROFS, errno.ENOENT): print(p, e)"),
+            "");
 }
 
 TEST_F(Isolation, HidesEntriesOfProc) {
   EXPECT_EQ(print("proc",
                   "for p in kcore keys kallsyms kmsg timer_list sysrq-trigger interrupts; do"
                   "  p=/proc/$p; if [ -e $p ]; then cat $p; [ $(stat -c %t,%T $p) = 1,3 ]; fi; done;"
-                  "for p in acpi scsi bus fs; do ls -A /proc/$p 2>/dev/null; done; true"),
+                  "for p in acpi scsi bus fs; do ls -A /proc/$p 2>/dev/null || true; done"),
             "");
 }
 
@@ -181,15 +183,15 @@ TEST_F(Isolation, ShowsTheRepositoryToItsReaderThoughItBelongsToSomebodyElse) {
 }
 
 TEST_F(Isolation, ShowsTheOperatorsPathsAndItsPrograms) {
-  const std::string extra = *directory / "toolchain";
+  const std::string extra = "/etc/debian_version";
+  if (!std::filesystem::exists(extra)) GTEST_SKIP() << "this host has no " << extra;
   programs = *directory / "programs";
-  write_file(extra + "/version", "7\n");
   write_file(programs + "/reader", "#!/bin/sh\necho read\n");
   ASSERT_EQ(::chmod((programs + "/reader").c_str(), 0755), 0);
   bounds.read_only_paths = {extra};
-  EXPECT_EQ(print("look", "cat " + extra + "/version; touch " + extra + "/x 2>/dev/null || echo ro;"
+  EXPECT_EQ(print("look", "test -s " + extra + "; (echo > " + extra + ") 2>/dev/null || echo ro;"
                           "/proofhouse/reader"),
-            "7\nro\nread\n");
+            "ro\nread\n");
 }
 
 TEST_F(Isolation, OfTheStrictProfileHasNoWorkspaceAndOneMebibyteOfTmp) {
@@ -213,7 +215,7 @@ TEST_F(Isolation, LetsTheToolchainWork) {
       "tools",
       "cat > a.cc <<E\n#include <vector>\nint main(int n, char**) { std::vector<int> v(4);"
       " return n == 2 ? v.data()[4] : 0; }\nE\n"
-      "g++ -g -fsanitize=address a.cc -o a; ./a; (./a x > log 2>&1 || grep -c heap-buffer log);"
+      "g++ -g -fsanitize=address a.cc -o a; ./a; (./a x > log 2>&1 || grep -q heap-buffer log && echo 1);"
       "printf 'project(x C)\\ncmake_minimum_required(VERSION 3.20)\\nenable_testing()\\n"
       "add_test(NAME t COMMAND true)\\n' > CMakeLists.txt;"
       "cmake -S . -B b -G Ninja > /dev/null 2>&1; ninja -C b > /dev/null; (cd b; ctest | grep -c Passed);"

@@ -61,9 +61,12 @@ void JailTest::SetUp() {
   ASSERT_EQ(::chown(attempt.c_str(), bounds.attempt_uid, bounds.attempt_gid), 0);
 }
 
-void JailTest::start() {
+void JailTest::start() { client = std::make_unique<sandbox::JailClient>(launch()); }
+
+os::Fd JailTest::launch() {
   os::Result<std::array<os::Fd, 2>> pair = os::seqpacket_pair();
-  ASSERT_OK(pair);
+  EXPECT_TRUE(pair.has_value());
+  if (!pair) return {};
   const os::Fd attempt_fd = open_directory(attempt);
   const os::Fd trees_fd = open_directory(trees);
   const os::Fd layers_fd = open_directory(layers);
@@ -81,9 +84,9 @@ void JailTest::start() {
   start.programs = programs_fd.get();
   start.standard_error = STDERR_FILENO;
   os::Result<os::ChildProcess> started = sandbox::start_jail(start, (*pair)[1].get());
-  ASSERT_OK(started);
-  jail.emplace(std::move(*started));
-  client = std::make_unique<sandbox::JailClient>(std::move((*pair)[0]));
+  EXPECT_TRUE(started.has_value()) << started.error().message;
+  if (started) jail.emplace(std::move(*started));
+  return std::move((*pair)[0]);
 }
 
 os::ExitStatus JailTest::end() {

@@ -30,6 +30,8 @@ class JailTest : public ::testing::Test {
   /// Starts the jail; SetUp has filled `bounds` and made the directories, tests may change them
   /// before. Layers, repository and directory are given when the members below are set.
   void start();
+  /// The same, but gives our end of the socket instead of making a client.
+  os::Fd launch();
   /// Closes the socket and waits: the jail's exit status.
   os::ExitStatus end();
 

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "sandbox/os/ids.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/wire.h"
 #include "tests/sandbox/jail_fixture.h"
 #include "tests/support/programs.h"
@@ -175,8 +176,8 @@ TEST_F(Jail, RefusesToCollectAnythingElse) {
       "mkdir many; for n in 1 2 3 4 5; do touch many/$n; done; python3 -c 'import socket;"
       "socket.socket(socket.AF_UNIX).bind(\"sock\")'; mkdir -p deep; cd deep;"
       "for n in $(seq 70); do mkdir x; cd x; done");
-  const auto want = [&make](const std::string& name, const std::string& path, bool directory) {
-    make.collect.push_back({name, path, false, directory, os::Bytes{5}, 4});
+  const auto want = [&make](const std::string& name, const std::string& path, bool is_directory) {
+    make.collect.push_back({name, path, false, is_directory, os::Bytes{5}, 4});
   };
   want("link", "link", false);
   want("out", "out", false);
@@ -274,17 +275,47 @@ TEST_F(Jail, EndsARunThatIsCancelled) {
 }
 
 TEST_F(Jail, KillsItsCommandAndEndsWhenItsAttemptIsGone) {
+  os::Fd socket = launch();
+  const std::string packet =
+      encode(sandbox::Request(request("sleep", "(setsid sleep 100 &); echo ready; sleep 100")));
+  ASSERT_EQ(::send(socket.get(), packet.data(), packet.size(), 0),
+            static_cast<ssize_t>(packet.size()));
+  wait_for("sleep", "ready");
+  EXPECT_GT(living(), 0);
+  socket.close();
+  EXPECT_TRUE(end().is_success());
+  EXPECT_EQ(living(), 0);
+}
+
+TEST_F(Jail, EndsInTheSameWayWhenItIsTerminated) {
   start();
   std::thread runner([this] {
     const os::Result<RunResult> result = client->run(request("sleep", "echo ready; sleep 100"));
-    EXPECT_FALSE(result.has_value());
+    ASSERT_OK(result);
+    EXPECT_EQ(result->outcome, Outcome::cancelled());
   });
   wait_for("sleep", "ready");
-  EXPECT_GT(living(), 0);
   ASSERT_OK(jail->signal(SIGTERM));
   runner.join();
   EXPECT_TRUE(end().is_success());
   EXPECT_EQ(living(), 0);
+}
+
+TEST_F(Jail, AnswersPacketsThatItCannotReadAndGoesOn) {
+  os::Fd socket = launch();
+  for (const std::string_view packet : {"{", "{\"schema\":1,\"dance\":{}}", "\xff\xfe", "[[[["}) {
+    ASSERT_GT(::send(socket.get(), packet.data(), packet.size(), 0), 0);
+    std::string answer(sandbox::kMaxPacket, '\0');
+    const ssize_t got = ::recv(socket.get(), answer.data(), answer.size(), 0);
+    ASSERT_GT(got, 0);
+    answer.resize(static_cast<std::size_t>(got));
+    const os::Result<sandbox::Reply> reply = sandbox::decode_reply(answer);
+    ASSERT_OK(reply);
+    ASSERT_TRUE(reply->error.has_value());
+    EXPECT_EQ(reply->error->code, os::Code::invalid);
+  }
+  socket.close();
+  EXPECT_TRUE(end().is_success());
 }
 
 TEST_F(Jail, TakesItsCommandsWithItWhenItIsKilled) {

@@ -1,3 +1,6 @@
+#include <signal.h>
+
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -35,6 +38,7 @@ class Seccomp : public JailTest {
     std::map<std::string, std::string> answers;
     std::istringstream lines(head("calls"));
     for (std::string name, answer; lines >> name >> answer;) answers[name] = answer;
+    EXPECT_EQ(std::ssize(answers), 1 + std::ranges::count(calls, ';'));
     return answers;
   }
 };
@@ -55,13 +59,11 @@ TEST_F(Seccomp, RefusesWhatOpensTheKernel) {
       "settimeofday 164 0 0;clock_settime 227 0 0;process_madvise 440 -1 0 0 0 0;seccomp 317 0 0 0;"
       "mbind 237 0 0 0 0 0 0;move_pages 279 0 0 0 0 0 0;kcmp 312 0 0 0 0 0;vhangup 153",
       Profile::step);
-  EXPECT_EQ(answers.size(), 46U);
   for (const auto& [name, answer] : answers) EXPECT_EQ(answer, "EPERM") << name;
 }
 
 TEST_F(Seccomp, KnowsNothingOfClone3AndOfNewCalls) {
   const auto answers = call("clone3 435 0 0;unknown 600 0;statmount 457 0 0 0 0", Profile::step);
-  EXPECT_EQ(answers.size(), 3U);
   for (const auto& [name, answer] : answers) EXPECT_EQ(answer, "ENOSYS") << name;
 }
 
@@ -71,17 +73,16 @@ TEST_F(Seccomp, LooksAtArguments) {
       "newcgroup 56 0x2000011 0 0 0 0;"
       "tiocsti 16 0 0x5412 0;tiocsti_high 16 0 0x100005412 0;tioclinux 16 0 0x541c 0;"
       "alg 41 38 5 0;vsock 41 40 1 0;packet 41 17 3 0;audit 41 16 3 9;alg_high 41 0x100000026 5 0;"
-      "xdp 41 44 3 0;chmod_suid 90 0 04755;chmod_sgid 90 0 02755;fchmodat_suid 268 -1 0 04755;"
-      "mknod_char 133 0 020666 0x103;mknod_block 133 0 060666 0x800;mkdir_sgid 83 0 02755",
+      "xdp 41 44 3 0;chmod_suid 90 0 0o4755;chmod_sgid 90 0 0o2755;fchmodat_suid 268 -1 0 0o4755;"
+      "mknod_char 133 0 0o20666 0x103;mknod_block 133 0 0o60666 0x800;mkdir_sgid 83 0 0o2755",
       Profile::step);
-  EXPECT_EQ(answers.size(), 19U);
   for (const auto& [name, answer] : answers) EXPECT_EQ(answer, "EPERM") << name;
 }
 
 TEST_F(Seccomp, AllowsTheirOrdinaryForms) {
   const auto answers = call(
       "unix 41 1 1 0;inet 41 2 1 0;inet6 41 10 1 0;route 41 16 3 0;persona 135 0;query 135 0xffffffff;"
-      "chmod 90 0 0755;mkfifo 133 0 010644 0;ptrace 101 0x4206 0 0 0;ioctl -1",
+      "chmod 90 0 0o755;mkfifo 133 0 0o10644 0;ptrace 101 0x4206 0 0 0",
       Profile::step);
   EXPECT_EQ(answers.at("unix"), "ok");
   EXPECT_EQ(answers.at("inet"), "ok");
@@ -105,17 +106,26 @@ TEST_F(Seccomp, OfTheStrictProfileHasNeitherSocketsNorProcesses) {
       "unix 41 1 1 0;fork 57;vfork 58;clone 56 17 0 0 0 0;ptrace 101 0 0 0 0;shmget 29 0 1 0;"
       "mq_open 240 0 0 0 0;process_vm_readv 310 0 0 0 0 0 0",
       Profile::strict);
-  EXPECT_EQ(answers.size(), 8U);
   for (const auto& [name, answer] : answers) EXPECT_EQ(answer, "EPERM") << name;
 }
 
-// Through the 32-bit entry the numbers mean other calls: it ends the process.
+// Through the 32-bit entry the numbers mean other calls: it ends the process (SIGSYS; SIGSEGV where
+// the kernel has no such entry).
 TEST_F(Seccomp, KillsAProgramOfAnotherArchitecture) {
   const sandbox::RunResult result = run(
       "foreign",
-      "printf '.globl _start\\n_start: mov $20, %%eax\\nint $0x80\\nmov $60, %%eax\\nxor %%edi, %%edi\\n"
-      "syscall\\n' > a.s; as a.s -o a.o; ld a.o -o a; exec ./a");
-  EXPECT_EQ(result.outcome, sandbox::Outcome::signalled(31)) << describe(result.outcome);
+      "printf '.globl _start\\n_start: mov $20, %%eax\\nint $0x80\\nmov $60, %%eax\\n"
+      "xor %%edi, %%edi\\nsyscall\\n' > a.s; as a.s -o a.o; ld a.o -o a; exec ./a");
+  EXPECT_EQ(result.outcome.kind, sandbox::OutcomeKind::signalled) << describe(result.outcome);
+  EXPECT_TRUE(result.outcome.signal == SIGSYS || result.outcome.signal == SIGSEGV);
+}
+
+TEST_F(Seccomp, KillsACallOfTheX32Interface) {
+  RunRequest foreign = request("x32", "");
+  foreign.command = {"/usr/bin/python3", "-c",
+                     "import ctypes; ctypes.CDLL(None).syscall(ctypes.c_ulong(0x40000000 + 39))"};
+  const sandbox::RunResult result = run(foreign);
+  EXPECT_EQ(result.outcome, sandbox::Outcome::signalled(SIGSYS)) << describe(result.outcome);
 }
 
 #endif
