@@ -212,7 +212,8 @@ class BenchmarkGate {
     for (const auto& [name, figure] : other.benchmarks) {
       if (!base.benchmarks.contains(name)) new_names_.insert(name);
     }
-    if (base.cpu_share && other.cpu_share) {
+    // New benchmarks add to what is accounted for; then the shares say nothing.
+    if (base.cpu_share && other.cpu_share && new_names_.empty()) {
       cpu_shares_.push_back(std::log(*other.cpu_share) - std::log(*base.cpu_share));
     }
   }

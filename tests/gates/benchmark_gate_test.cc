@@ -270,8 +270,8 @@ TEST_F(BenchmarkGateTest, DecidesEachBenchmarkAtItsOwnLook) {
 
 TEST(Margins, AreTheToleranceAndASixthOfIt) {
   const gates::Margins margins = gates::margins_of(tasks::Share{60'000});
-  EXPECT_DOUBLE_EQ(margins.upper, std::log(1.06));
-  EXPECT_DOUBLE_EQ(margins.lower, std::log(1.01));
+  EXPECT_NEAR(margins.upper, std::log(1.06), 1e-15);
+  EXPECT_NEAR(margins.lower, std::log(1.01), 1e-15);
 }
 
 TEST(FindTrend, IsUndecidedBeforeTheFirstLook) {
