@@ -46,7 +46,8 @@ struct Diff {
 // Why a posted change cannot be taken.
 struct Refusal {
   std::string code;    // patch_conflict, invalid_path, invalid_mode, too_large, commit_not_found,
-                       // not_descendant, stale_base, policy_missing, policy_invalid, rebase_conflict …
+                       // not_descendant, stale_base, policy_missing, policy_invalid,
+                       // rebase_conflict …
   std::string path;    // of the file, empty if none
   std::int64_t line = 0;
   std::string detail;  // the hunk, the nearest match, the next step

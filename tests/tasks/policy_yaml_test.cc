@@ -89,9 +89,11 @@ steps:
   test:  {needs: [build], run: "build/tests", report: {gtest-json: report.json}}
   bench: {needs: [build], run: "build/bench --benchmark_out=bench.json",
           report: {google-benchmark: bench.json}}
-  gen:   {from: base, run: "checks/gen.py $PROOFHOUSE_SEED", outputs: {in: in/, expected: expected/}}
+  gen:   {from: base, run: "checks/gen.py $PROOFHOUSE_SEED",
+          outputs: {in: in/, expected: expected/}}
   work:  {needs: [build, gen.in], run: "build/harness /needs/gen.in out", outputs: {out: out/}}
-  judge: {from: base, needs: [gen.expected, work.out], run: "checks/cmp.py", report: {tap: judge.tap}}
+  judge: {from: base, needs: [gen.expected, work.out], run: "checks/cmp.py",
+          report: {tap: judge.tap}}
 gates:
   tests:  {kind: tests, steps: [test]}                                    # in-process
   judged: {kind: tests, steps: [judge]}                                   # sealed
