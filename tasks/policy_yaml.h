@@ -26,8 +26,8 @@ struct PolicyReading {
 
 // Reads at most 256 KiB of YAML, nesting at most 16. Refused with line and column: unknown and
 // duplicate keys, aliases, anchors, merge keys, several documents, wrong units, out-of-range
-// values, needs that name nothing or form a circle, gates without what they need. What the design has but
-// this version does not says "not supported yet".
+// values, needs that name nothing or form a circle, gates without what they need. What the design
+// has but this version does not says "not supported yet".
 PolicyReading read_policy(std::string_view yaml);
 
 // "proofhouse.yaml:12:3: unknown key 'stepz'; allowed: …", one a line.
