@@ -141,7 +141,9 @@ make_principal() {
   for role in "$@"; do
     roles+=(--role "$role")
   done
-  as admin token create "$name" --project mathkit "${roles[@]}" > "$place/tokens/$name"
+  # A token that others may read is refused.
+  (umask 077 && as admin token create "$name" --project mathkit "${roles[@]}" \
+    > "$place/tokens/$name")
 }
 
 # ---- tasks ------------------------------------------------------------------------------------
