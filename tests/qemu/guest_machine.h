@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace tests {
 
@@ -11,8 +12,13 @@ struct GuestRun {
   std::string output;  // both streams of the script, then run.sh's own words
 };
 
-// Runs the text `script` by tests/qemu/run.sh, with the contents of `programs` in the guest's
-// PATH. Takes about 10 s; needs the capability qemu.
-GuestRun run_in_guest(const std::filesystem::path& programs, const std::string& script);
+// Runs the text `script` by tests/qemu/run.sh, with `programs` (files, or folders with all that is
+// in them) in the guest's PATH, each under its own name. Takes about 10 s; needs the capability
+// qemu.
+GuestRun run_in_guest(const std::vector<std::filesystem::path>& programs,
+                      const std::string& script);
+
+// The entries of a folder, for run_in_guest.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 }  // namespace tests

@@ -12,6 +12,8 @@ std::filesystem::path program_path(std::string_view name) {
 }
 
 std::filesystem::path guest_path(std::string_view name) {
+  const char* const folder = std::getenv("PROOFHOUSE_PROGRAM_DIR");
+  if (folder != nullptr) return std::filesystem::path(folder) / "guests" / name;
   return std::filesystem::path(PROOFHOUSE_TEST_GUEST_DIR) / name;
 }
 

@@ -11,7 +11,8 @@ namespace tests {
 // the environment overrides it. The file may be missing: starting it says so.
 std::filesystem::path program_path(std::string_view name);
 
-// The absolute path of a program of tests/guests, in this build tree's bin/guests/.
+// The absolute path of a program of tests/guests, in this build tree's bin/guests/ or in guests/
+// below PROOFHOUSE_PROGRAM_DIR of the environment.
 std::filesystem::path guest_path(std::string_view name);
 
 // The root of the source tree, for the sample projects and test data in it.
