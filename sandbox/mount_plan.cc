@@ -71,8 +71,8 @@ std::vector<RootEntry> root_plan(const std::vector<std::string>& read_only_paths
     plan.push_back({kind, std::move(path), std::string(text)});
   };
   for (const char* path : {"/dev", "/etc", "/home", "/home/build", "/in", "/needs", "/out", "/proc",
-                           "/proofhouse", "/tmp", "/usr", "/var", "/var/empty", "/workspace", "/etc/alternatives",
-                           "/etc/ssl", "/etc/ssl/certs", "/etc/ld.so.conf.d"})
+                           "/proofhouse", "/tmp", "/usr", "/var", "/var/empty", "/workspace",
+                           "/etc/alternatives", "/etc/ssl", "/etc/ssl/certs", "/etc/ld.so.conf.d"})
     add(Kind::directory, path);
   add(Kind::required, "/usr");
   for (const char* path : {"/bin", "/sbin", "/lib", "/lib64"}) add(Kind::as_host, path);
@@ -98,9 +98,10 @@ const std::vector<DeviceNode>& device_nodes() {
 
 const std::vector<std::string>& hidden_proc_entries() {
   static const std::vector<std::string> entries{
-      "acpi", "asound",      "driver",      "fs",         "interrupts",    "kallsyms", "kcore",
-      "keys", "kmsg",        "key-users",   "latency_stats", "sched_debug", "scsi",    "sysrq-trigger",
-      "bus",  "timer_list",  "timer_stats", "tty",        "modules",       "config.gz"};
+      "acpi",    "asound",        "driver", "fs",         "interrupts",    "kallsyms",
+      "kcore",   "keys",          "kmsg",   "key-users",  "latency_stats", "sched_debug",
+      "scsi",    "sysrq-trigger", "bus",    "timer_list", "timer_stats",   "tty",
+      "modules", "config.gz"};
   return entries;
 }
 
@@ -116,7 +117,8 @@ std::vector<PrivateMount> private_mounts(const RunRequest& request) {
   const os::Bytes disk = strict ? kStrict : request.limits.disk;
   const os::Bytes shm = strict ? kStrict : request.limits.shm;
   const std::int64_t files = strict ? kStrictFiles : request.limits.inodes;
-  return {{"/tmp", disk, files, 01777}, {"/dev/shm", shm, files, 01777},
+  return {{"/tmp", disk, files, 01777},
+          {"/dev/shm", shm, files, 01777},
           {"/home/build", disk, files, 0755}};
 }
 

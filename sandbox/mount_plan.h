@@ -30,7 +30,8 @@ struct RootEntry {
 // written by us, mount points, and the operator's further paths.
 std::vector<RootEntry> root_plan(const std::vector<std::string>& read_only_paths);
 
-// Character devices of /dev: name and device number (Documentation/admin-guide/devices.txt, major 1).
+// Character devices of /dev: name and device number (Documentation/admin-guide/devices.txt, major
+// 1).
 struct DeviceNode {
   std::string_view name;
   unsigned major_number;
@@ -39,8 +40,8 @@ struct DeviceNode {
 const std::vector<DeviceNode>& device_nodes();
 
 // What of a fresh /proc is hidden (files by /dev/null, directories by an empty one) or read-only.
-// Names below /proc; those that the kernel lacks are skipped. Source: the masked and read-only paths
-// of the OCI runtimes' default configuration.
+// Names below /proc; those that the kernel lacks are skipped. Source: the masked and read-only
+// paths of the OCI runtimes' default configuration.
 const std::vector<std::string>& hidden_proc_entries();
 const std::vector<std::string>& read_only_proc_entries();
 

@@ -1,8 +1,9 @@
 #include "sandbox/overlay.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mount.h>
+
+#include <fmt/format.h>
 
 namespace sandbox {
 namespace {
@@ -35,9 +36,9 @@ os::Result<void> mount_tmpfs(const std::string& target, const Tmpfs& options) {
 }
 
 os::Result<void> mount_overlay(const std::string& target, const OverlayLayers& layers) {
-  const std::string data =
-      fmt::format("lowerdir={},upperdir={},workdir={},xino=on,redirect_dir=on,index=off,metacopy=off",
-                  fmt::join(layers.lower, ":"), layers.upper, layers.work);
+  const std::string data = fmt::format(
+      "lowerdir={},upperdir={},workdir={},xino=on,redirect_dir=on,index=off,metacopy=off",
+      fmt::join(layers.lower, ":"), layers.upper, layers.work);
   if (::mount("overlay", target.c_str(), "overlay", MS_NOSUID | MS_NODEV, data.c_str()) != 0)
     return os::fail_errno("mount overlay at " + target);
   return {};

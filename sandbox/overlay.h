@@ -21,9 +21,9 @@ struct MountFlags {
 
 // A sized memory file system. Its pages are charged to the memory group of who writes them.
 struct Tmpfs {
-  os::Bytes size;             // rounded up to pages by the kernel
-  std::int64_t inodes = 0;    // files, directories and links
-  std::uint32_t uid = 0;      // host ids of its root directory
+  os::Bytes size;           // rounded up to pages by the kernel
+  std::int64_t inodes = 0;  // files, directories and links
+  std::uint32_t uid = 0;    // host ids of its root directory
   std::uint32_t gid = 0;
   unsigned mode = 0755;
   MountFlags flags = {};

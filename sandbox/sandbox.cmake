@@ -3,6 +3,11 @@ find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 
+# Values and their JSON apart, for programs that only read and write them.
+add_library(sandbox_wire STATIC outcome.cc wire.cc wire_json.cc)
+target_link_libraries(sandbox_wire PUBLIC sandbox_os nlohmann_json::nlohmann_json
+  PRIVATE fmt::fmt project_warnings project_sanitizers)
+
 add_library(sandbox STATIC
   cgroup.cc
   cgroup_devices.cc
@@ -12,12 +17,9 @@ add_library(sandbox STATIC
   host.cc
   host_probe.cc
   mount_plan.cc
-  outcome.cc
   overlay.cc
-  seccomp_policy.cc
-  wire.cc
-  wire_json.cc)
-target_link_libraries(sandbox PUBLIC sandbox_os nlohmann_json::nlohmann_json
+  seccomp_policy.cc)
+target_link_libraries(sandbox PUBLIC sandbox_wire
   PRIVATE fmt::fmt PkgConfig::seccomp project_warnings project_sanitizers)
 
 if(PROOFHOUSE_RUNNER)
@@ -45,5 +47,6 @@ if(PROOFHOUSE_RUNNER)
     jail/views.cc
     jail/workspaces.cc)
   target_link_libraries(jail PRIVATE sandbox fmt::fmt project_warnings)
-  target_link_options(jail PRIVATE -Wl,--as-needed)
+  # Nothing left to relocate: each command starts as a copy of the jail, and would copy those pages.
+  target_link_options(jail PRIVATE -Wl,--as-needed -Wl,-z,now)
 endif()

@@ -21,6 +21,8 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 
+// clang-format off: one name a line would hide the lists' shape.
+
 // What a compiler, a test program or a benchmark needs. Names that libseccomp does not know are
 // newer than it and stay unknown to commands, too.
 constexpr std::array kCommon{
@@ -35,28 +37,28 @@ constexpr std::array kCommon{
     "getdents", "getdents64", "getegid", "geteuid", "getgid", "getgroups", "getitimer", "getpgid",
     "getpgrp", "getpid", "getppid", "getpriority", "getrandom", "getresgid", "getresuid",
     "getrlimit", "getrusage", "getsid", "gettid", "gettimeofday", "getuid", "getxattr",
-    "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "ioctl",
-    "ioprio_get", "kill", "lchown", "lgetxattr", "link", "linkat", "listxattr", "llistxattr",
-    "lremovexattr", "lseek", "lstat", "madvise", "membarrier", "memfd_create", "mincore", "mkdir",
-    "mkdirat", "mknod", "mknodat", "mlock", "mlock2", "mlockall", "mmap", "mprotect", "mremap",
-    "msync", "munlock", "munlockall", "munmap", "nanosleep", "newfstatat", "open", "openat",
-    "openat2", "pause", "pidfd_open", "pidfd_send_signal", "pipe", "pipe2", "pkey_alloc",
-    "pkey_free", "pkey_mprotect", "poll", "ppoll", "prctl", "pread64", "preadv", "preadv2",
-    "prlimit64", "pselect6", "pwrite64", "pwritev", "pwritev2", "read", "readahead", "readlink",
-    "readlinkat", "readv", "removexattr", "rename", "renameat", "renameat2", "restart_syscall",
-    "rmdir", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigqueueinfo",
-    "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "rt_tgsigqueueinfo",
-    "sched_get_priority_max", "sched_get_priority_min", "sched_getaffinity", "sched_getattr",
-    "sched_getparam", "sched_getscheduler", "sched_rr_get_interval", "sched_setaffinity",
-    "sched_yield", "select", "sendfile", "set_robust_list", "set_thread_area", "set_tid_address",
-    "setfsgid", "setfsuid", "setgid", "setgroups", "setitimer", "setpgid", "setpriority",
-    "setregid", "setresgid", "setresuid", "setreuid", "setrlimit", "setsid", "setuid", "setxattr",
-    "fsetxattr", "lsetxattr", "sigaltstack", "signalfd", "signalfd4", "splice", "stat", "statfs",
-    "statx", "symlink", "symlinkat", "sync", "sync_file_range", "syncfs", "sysinfo", "tee", "tgkill",
-    "time", "timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime",
-    "timerfd_create", "timerfd_gettime", "timerfd_settime", "times", "tkill", "truncate", "ugetrlimit",
-    "umask", "uname", "unlink", "unlinkat", "utime", "utimensat", "utimes", "vmsplice", "wait4",
-    "waitid", "waitpid", "write", "writev"};
+    "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "ioctl", "ioprio_get",
+    "kill", "lchown", "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lremovexattr",
+    "lseek", "lstat", "madvise", "membarrier", "memfd_create", "mincore", "mkdir", "mkdirat",
+    "mknod", "mknodat", "mlock", "mlock2", "mlockall", "mmap", "mprotect", "mremap", "msync",
+    "munlock", "munlockall", "munmap", "nanosleep", "newfstatat", "open", "openat", "openat2",
+    "pause", "pidfd_open", "pidfd_send_signal", "pipe", "pipe2", "pkey_alloc", "pkey_free",
+    "pkey_mprotect", "poll", "ppoll", "prctl", "pread64", "preadv", "preadv2", "prlimit64",
+    "pselect6", "pwrite64", "pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat",
+    "readv", "removexattr", "rename", "renameat", "renameat2", "restart_syscall", "rmdir", "rseq",
+    "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigqueueinfo", "rt_sigreturn",
+    "rt_sigsuspend", "rt_sigtimedwait", "rt_tgsigqueueinfo", "sched_get_priority_max",
+    "sched_get_priority_min", "sched_getaffinity", "sched_getattr", "sched_getparam",
+    "sched_getscheduler", "sched_rr_get_interval", "sched_setaffinity", "sched_yield", "select",
+    "sendfile", "set_robust_list", "set_thread_area", "set_tid_address", "setfsgid", "setfsuid",
+    "setgid", "setgroups", "setitimer", "setpgid", "setpriority", "setregid", "setresgid",
+    "setresuid", "setreuid", "setrlimit", "setsid", "setuid", "setxattr", "fsetxattr", "lsetxattr",
+    "sigaltstack", "signalfd", "signalfd4", "splice", "stat", "statfs", "statx", "symlink",
+    "symlinkat", "sync", "sync_file_range", "syncfs", "sysinfo", "tee", "tgkill", "time",
+    "timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime",
+    "timerfd_create", "timerfd_gettime", "timerfd_settime", "times", "tkill", "truncate",
+    "ugetrlimit", "umask", "uname", "unlink", "unlinkat", "utime", "utimensat", "utimes",
+    "vmsplice", "wait4", "waitid", "waitpid", "write", "writev"};
 
 // Beyond that in steps: processes, sockets, queues, ptrace (the own pid namespace bounds it).
 constexpr std::array kStepOnly{
@@ -82,11 +84,12 @@ constexpr std::array kRefused{
     "process_madvise", "process_mrelease", "query_module", "quotactl", "quotactl_fd", "reboot",
     "request_key", "seccomp", "set_mempolicy", "set_mempolicy_home_node", "setdomainname",
     "sethostname", "setns", "settimeofday", "stime", "swapoff", "swapon", "sysfs", "syslog",
-    "umount", "umount2", "unshare", "uselib", "userfaultfd", "ustat", "vhangup", "vm86",
-    "vm86old"};
+    "umount", "umount2", "unshare", "uselib", "userfaultfd", "ustat", "vhangup", "vm86", "vm86old"};
 
-constexpr std::array kNewNamespaces{CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-                                    CLONE_NEWUSER, CLONE_NEWPID,   CLONE_NEWNET};
+// clang-format on
+
+constexpr std::array kNewNamespaces{CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                    CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
 // The low 32 bits: what the kernel looks at.
 constexpr scmp_datum_t kLow = 0xffff'ffffU;
 // S_IFMT, and below S_IFCHR, S_IFBLK, S_ISUID, S_ISGID (man 7 inode).
@@ -107,9 +110,8 @@ os::Result<void> add(void* filter, std::uint32_t action, const char* name,
   const int number = ::seccomp_syscall_resolve_name(name);
   // Unknown names and those of other architectures have nothing to be filtered.
   if (number < 0) return {};
-  const int rc = ::seccomp_rule_add_array(filter, action, number,
-                                          static_cast<unsigned>(conditions.size()),
-                                          std::data(conditions));
+  const int rc = ::seccomp_rule_add_array(
+      filter, action, number, static_cast<unsigned>(conditions.size()), std::data(conditions));
   if (rc != 0) return os::fail_errno(-rc, std::string("seccomp rule for ") + name);
   return {};
 }
@@ -118,15 +120,13 @@ constexpr std::uint32_t refuse() { return SCMP_ACT_ERRNO(EPERM); }
 
 os::Result<void> refuse_mode_bits(void* filter, const char* name, unsigned argument) {
   for (const scmp_datum_t bit : {04000U, 02000U})
-    TRY(add(filter, refuse(), name,
-            {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, bit, bit}}));
+    TRY(add(filter, refuse(), name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, bit, bit}}));
   return {};
 }
 
 os::Result<void> refuse_devices(void* filter, const char* name, unsigned argument) {
   for (const scmp_datum_t type : {0020000U, 0060000U})
-    TRY(add(filter, refuse(), name,
-            {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, kFileType, type}}));
+    TRY(add(filter, refuse(), name, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, kFileType, type}}));
   return refuse_mode_bits(filter, name, argument);
 }
 
@@ -174,10 +174,10 @@ os::Result<std::vector<sock_filter>> refused_arguments(Profile profile) {
     TRY(add(filter.get(), refuse(), "clone",
             {scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0}}));
   for (const scmp_datum_t command : {scmp_datum_t{TIOCSTI}, scmp_datum_t{TIOCLINUX}})
-    TRY(add(filter.get(), refuse(), "ioctl",
-            {scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, kLow, command}}));
+    TRY(add(filter.get(), refuse(), "ioctl", {scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, kLow, command}}));
   TRY(refuse_sockets(filter.get()));
-  for (const char* name : {"chmod", "fchmod", "mkdir"}) TRY(refuse_mode_bits(filter.get(), name, 1));
+  for (const char* name : {"chmod", "fchmod", "mkdir"})
+    TRY(refuse_mode_bits(filter.get(), name, 1));
   for (const char* name : {"fchmodat", "fchmodat2", "mkdirat"})
     TRY(refuse_mode_bits(filter.get(), name, 2));
   TRY(refuse_devices(filter.get(), "mknod", 1));

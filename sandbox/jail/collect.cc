@@ -31,7 +31,7 @@ os::Result<CopyCounts> copy_wanted(const Collect& wanted, int source, int collec
                                    FileOwner owner) {
   const os::Fd opened =
       TRY(os::open_beneath(source, wanted.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(opened.get(), &info) != 0) return os::fail_errno("stat");
   const CopyRules rules{.kind = CopyKind::evidence,
                         .uid = owner.uid,
@@ -59,9 +59,9 @@ os::Result<std::vector<Collected>> collect(const std::vector<Collect>& wanted,
     Collected result;
     result.name = one.name;
     const int source = one.from_out ? sources.out : sources.workspace;
-    const os::Result<CopyCounts> copied =
-        source < 0 ? os::fail(os::Code::not_found, "missing")
-                   : copy_wanted(one, source, directory.get(), owner);
+    const os::Result<CopyCounts> copied = source < 0
+                                              ? os::fail(os::Code::not_found, "missing")
+                                              : copy_wanted(one, source, directory.get(), owner);
     if (copied) {
       result.path = run_path + "/collected/" + one.name;
       result.files = copied->files;

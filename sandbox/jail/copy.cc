@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -14,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace sandbox::jail {
 namespace {
@@ -174,7 +175,7 @@ os::Result<void> Copier::attributes(int source, int target) {
 os::Result<void> Copier::open_entry(int source, int target, const std::string& name,
                                     const struct stat& before, int depth) {
   const os::Fd opened = TRY(os::open_beneath(source, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(opened.get(), &info) != 0) return os::fail_errno("stat " + name);
   if ((info.st_mode & S_IFMT) != (before.st_mode & S_IFMT))
     return os::fail(os::Code::conflict, name + " changed while it was copied");
@@ -184,7 +185,7 @@ os::Result<void> Copier::open_entry(int source, int target, const std::string& n
 
 os::Result<void> Copier::entry(int source, int target, const std::string& name, int depth) {
   TRY(count_entry());
-  struct stat info {};
+  struct stat info{};
   if (::fstatat(source, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
     return os::fail_errno("stat " + name);
   if (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))
@@ -200,11 +201,11 @@ os::Result<void> Copier::entry(int source, int target, const std::string& name, 
 os::Result<void> Copier::directory(int source, int parent, const std::string& name, int depth) {
   if (depth > rules_.depth)
     return os::fail(os::Code::exhausted, fmt::format("deeper than {} levels", rules_.depth));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(source, &info) != 0) return os::fail_errno("stat " + name);
   if (::mkdirat(parent, name.c_str(), 0700) != 0) return os::fail_errno("make directory " + name);
-  const os::Fd target(::openat(parent, name.c_str(),
-                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const os::Fd target(
+      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!target.is_open()) return os::fail_errno("open " + name);
   const Directory stream = TRY(open_stream(source));
   while (true) {
@@ -224,7 +225,7 @@ os::Result<void> Copier::directory(int source, int parent, const std::string& na
 
 os::Result<CopyCounts> copy_file(int source, int directory, const std::string& name,
                                  const CopyRules& rules) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(source, &info) != 0) return os::fail_errno("stat " + name);
   if (!S_ISREG(info.st_mode)) return os::fail(os::Code::invalid, "not a regular file");
   Copier copier(rules);
@@ -234,7 +235,7 @@ os::Result<CopyCounts> copy_file(int source, int directory, const std::string& n
 
 os::Result<CopyCounts> copy_directory(int source, int directory, const std::string& name,
                                       const CopyRules& rules) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(source, &info) != 0) return os::fail_errno("stat " + name);
   if (!S_ISDIR(info.st_mode)) return os::fail(os::Code::invalid, "not a directory");
   Copier copier(rules);

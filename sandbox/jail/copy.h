@@ -14,14 +14,14 @@ enum class CopyKind : std::uint8_t {
   evidence,  // regular files and directories only; 0644/0755, new times
   tree,      // symbolic links too; 0644/0755, every time 2000-01-01 (older than any build)
   view,      // symbolic links too; modes and times as they are
-  layer,     // an overlay's upper: also whiteouts, opaque and redirect attributes, hard links, times
+  layer,  // an overlay's upper: also whiteouts, opaque and redirect attributes, hard links, times
 };
 
 struct CopyRules {
   CopyKind kind = CopyKind::evidence;
   std::uint32_t uid = 0;  // owner of every copy
   std::uint32_t gid = 0;
-  os::Bytes bytes;        // at most that much content
+  os::Bytes bytes;         // at most that much content
   std::int64_t files = 0;  // at most that many entries, directories too
   int depth = 128;         // levels of directories below the top
 };
@@ -37,8 +37,8 @@ os::Result<CopyCounts> copy_file(int source, int directory, const std::string& n
                                  const CopyRules& rules);
 
 // Copies what is in `source` (a directory opened for reading) to a new directory. invalid: an entry
-// of a kind that the rules do not have (named), exhausted: a bound of the rules. After an error part
-// of the copy may be there.
+// of a kind that the rules do not have (named), exhausted: a bound of the rules. After an error
+// part of the copy may be there.
 os::Result<CopyCounts> copy_directory(int source, int directory, const std::string& name,
                                       const CopyRules& rules);
 

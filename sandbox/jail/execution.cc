@@ -19,7 +19,8 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr int kNamespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
-// Less CPU time than that over a whole idle period is none: a sleeping process is woken now and then.
+// Less CPU time than that over a whole idle period is none: a sleeping process is woken now and
+// then.
 constexpr std::int64_t kIdleCpuUs = 1000;
 constexpr milliseconds kCpuSample{100};
 
@@ -119,8 +120,7 @@ os::Result<void> Execution::wait_once() {
                             pollfd{error_output_.get(), POLLIN, 0},
                             pollfd{report_.get(), POLLIN, 0}, client[0], client[1]};
   const auto timeout = static_cast<int>(std::min<std::int64_t>(next_check().count(), 60'000));
-  if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR)
-    return os::fail_errno("poll");
+  if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) return os::fail_errno("poll");
   if (fds[0].revents != 0 || fds[1].revents != 0) TRY(read_output());
   if (fds[2].revents != 0) read_report();
   if (is_over()) return {};

@@ -1,6 +1,5 @@
 #include "sandbox/jail/lockdown.h"
 
-#include <fmt/format.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
@@ -15,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace sandbox::jail {
 namespace {
@@ -40,8 +41,7 @@ os::Result<void> empty_capability_sets() {
     return os::fail_errno("clear ambient capabilities");
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const std::array<__user_cap_data_struct, 2> none{};
-  if (::syscall(SYS_capset, &header, none.data()) != 0)
-    return os::fail_errno("clear capabilities");
+  if (::syscall(SYS_capset, &header, none.data()) != 0) return os::fail_errno("clear capabilities");
   return {};
 }
 
@@ -77,7 +77,8 @@ os::Result<void> drop_privileges(int user_namespace, std::uint32_t inner) {
   TRY(empty_bounding_set());
   constexpr unsigned long kSecure = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                    SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+                                    SECBIT_NO_CAP_AMBIENT_RAISE |
+                                    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
   if (::prctl(PR_SET_SECUREBITS, kSecure, 0, 0, 0) != 0) return os::fail_errno("set securebits");
   if (::setresgid(inner, inner, inner) != 0) return os::fail_errno("set group");
   if (::setresuid(inner, inner, inner) != 0) return os::fail_errno("set user");

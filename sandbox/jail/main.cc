@@ -7,9 +7,9 @@
 // /proc and the cgroup hierarchies (jail/stage.h). Requests hold names, opened beneath what was
 // given; whatever is asked, nothing outside of the bounds is reached.
 //
-// It reads Requests (one JSON packet each) and answers each with one Reply, in order; a request that
-// is wrong is answered `invalid` and changes nothing. It writes only below the attempt's directory
-// (runs/<id>/), trees/ and layers/, and to its cgroup.
+// It reads Requests (one JSON packet each) and answers each with one Reply, in order; a request
+// that is wrong is answered `invalid` and changes nothing. It writes only below the attempt's
+// directory (runs/<id>/), trees/ and layers/, and to its cgroup.
 //
 // A command, as the jail makes it:
 //   1. a cgroup with its limits; what the host cannot enforce is an error unless the bounds allow
@@ -17,7 +17,8 @@
 //   2. new pid, mount, ipc, uts, network and cgroup namespaces, the user namespace of its domain
 //      last: the host's user 0 is never mapped
 //   3. process 1 is a supervisor of ours (jail/supervisor.h); it dies with the jail
-//   4. a read-only root from an explicit list (mount_plan.h); /workspace an overlay; /proc fresh and
+//   4. a read-only root from an explicit list (mount_plan.h); /workspace an overlay; /proc fresh
+//   and
 //      masked, /dev five devices, /tmp, /dev/shm, HOME private and sized; each mount read back
 //   5. lockdown (jail/lockdown.h): user 1000, no capabilities, no_new_privs, rlimits, seccomp,
 //      descriptors 0 to 2 only

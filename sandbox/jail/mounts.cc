@@ -32,7 +32,7 @@ os::Result<void> mount_proc(const std::string& root) {
     return os::fail_errno("mount /proc");
   for (const std::string& name : hidden_proc_entries()) {
     const std::string path = proc + "/" + name;
-    struct stat info {};
+    struct stat info{};
     if (::lstat(path.c_str(), &info) != 0) continue;
     TRY(bind(S_ISDIR(info.st_mode) ? root + "/var/empty" : root + "/dev/null", path));
   }

@@ -1,7 +1,6 @@
 #include "sandbox/jail/namespaces.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -9,6 +8,8 @@
 #include <unistd.h>
 
 #include <array>
+
+#include <fmt/format.h>
 
 namespace sandbox::jail {
 namespace {
@@ -40,8 +41,8 @@ os::Result<os::Fd> map_and_open(pid_t holder, const IdMapping& uids, const IdMap
 
 os::Result<os::Fd> make_user_namespace(const IdMapping& uids, const IdMapping& gids) {
   alignas(16) std::array<char, 16U << 10U> stack{};
-  const pid_t holder = ::clone(hold, stack.data() + stack.size(),
-                               CLONE_VM | CLONE_NEWUSER | SIGCHLD, nullptr);
+  const pid_t holder =
+      ::clone(hold, stack.data() + stack.size(), CLONE_VM | CLONE_NEWUSER | SIGCHLD, nullptr);
   if (holder < 0) return os::fail_errno("clone into a user namespace");
   os::Result<os::Fd> space = map_and_open(holder, uids, gids);
   ::kill(holder, SIGKILL);

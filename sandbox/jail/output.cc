@@ -12,17 +12,19 @@ os::Result<os::Fd> create_owned_file(int directory, const std::string& name, Fil
   os::Fd file(::openat(directory, name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600));
   if (!file.is_open()) return os::fail_errno("create " + name);
-  if (::fchown(file.get(), owner.uid, owner.gid) != 0) return os::fail_errno("set owner of " + name);
+  if (::fchown(file.get(), owner.uid, owner.gid) != 0)
+    return os::fail_errno("set owner of " + name);
   if (::fchmod(file.get(), 0640) != 0) return os::fail_errno("set mode of " + name);
   return file;
 }
 
-os::Result<os::Fd> create_owned_directory(int directory, const std::string& name,
-                                          FileOwner owner) {
-  if (::mkdirat(directory, name.c_str(), 0700) != 0) return os::fail_errno("make directory " + name);
+os::Result<os::Fd> create_owned_directory(int directory, const std::string& name, FileOwner owner) {
+  if (::mkdirat(directory, name.c_str(), 0700) != 0)
+    return os::fail_errno("make directory " + name);
   os::Fd made(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!made.is_open()) return os::fail_errno("open directory " + name);
-  if (::fchown(made.get(), owner.uid, owner.gid) != 0) return os::fail_errno("set owner of " + name);
+  if (::fchown(made.get(), owner.uid, owner.gid) != 0)
+    return os::fail_errno("set owner of " + name);
   if (::fchmod(made.get(), 02750) != 0) return os::fail_errno("set mode of " + name);
   return made;
 }

@@ -43,8 +43,8 @@ class Output {
   FileOwner owner_;
   os::Fd head_;
   std::size_t half_ = 0;
-  std::string ring_;       // the last half_ bytes beyond the head
-  std::size_t next_ = 0;   // where the ring goes on once it is full
+  std::string ring_;      // the last half_ bytes beyond the head
+  std::size_t next_ = 0;  // where the ring goes on once it is full
   std::int64_t total_ = 0;
   std::int64_t head_bytes_ = 0;
   std::int64_t tail_bytes_ = 0;

@@ -16,13 +16,13 @@ constexpr std::int64_t kMostFiles = 2'000'000;
 constexpr os::Bytes kMostBytes{64ULL << 30U};
 
 bool exists(int directory, const std::string& name) {
-  struct stat info {};
+  struct stat info{};
   return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 // Copies `source` aside and renames it to `name`: complete or not at all, also over a power cut.
 os::Result<void> install(int source, int parent, const std::string& name, CopyRules rules) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(parent, &info) != 0) return os::fail_errno("stat");
   rules.uid = info.st_uid;
   rules.gid = info.st_gid;
@@ -62,8 +62,8 @@ os::Result<void> Jail::check_tree_id(const PublishRequest& request, int source) 
   const RunResult result = TRY(run(check, std::move(views)));
   if (!result.outcome.is_success())
     return os::fail(os::Code::corrupt, "the tree's id: " + describe(result.outcome));
-  const std::string printed = TRY(os::read_file_at(stage_.grants().attempt.get(),
-                                                   "runs/" + check.id + "/head", 64U << 10U));
+  const std::string printed = TRY(
+      os::read_file_at(stage_.grants().attempt.get(), "runs/" + check.id + "/head", 64U << 10U));
   if (printed != request.tree + "\n")
     return os::fail(os::Code::corrupt, "the tree written is not " + request.tree);
   return {};
@@ -96,8 +96,7 @@ os::Result<void> Jail::handle(const KeepLayerRequest& request) {
   if (workspace == workspaces_.end())
     return os::fail(os::Code::not_found, "no workspace " + request.workspace);
   if (exists(layers, request.key)) return {};
-  const os::Fd source =
-      TRY(os::open_file(workspace->second.upper(), O_RDONLY | O_DIRECTORY));
+  const os::Fd source = TRY(os::open_file(workspace->second.upper(), O_RDONLY | O_DIRECTORY));
   const os::Fd parent = TRY(os::open_beneath(layers, ".", O_RDONLY | O_DIRECTORY));
   TRY_CONTEXT(install(source.get(), parent.get(), request.key,
                       {.kind = CopyKind::layer, .bytes = kMostBytes, .files = kMostFiles}),

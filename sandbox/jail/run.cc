@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -7,6 +6,8 @@
 
 #include <algorithm>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "sandbox/jail/collect.h"
 #include "sandbox/jail/jail.h"
@@ -67,7 +68,7 @@ void note_forced(const Ending& ending, const Limits& limits, std::int64_t output
 
 // A tmpfs without a byte or an inode left: a write or a create was refused or is the next to be.
 void note_full(const std::string& path, bool& disk, bool& inodes) {
-  struct statfs info {};
+  struct statfs info{};
   if (path.empty() || ::statfs(path.c_str(), &info) != 0) return;
   disk = disk || info.f_bavail == 0;
   inodes = inodes || info.f_ffree == 0;
@@ -107,10 +108,10 @@ os::Result<void> Jail::prepare_places(const RunRequest& request, RunParts& parts
   CommandSetup& setup = parts.setup;
   if (request.mode != WorkspaceMode::none) {
     parts.workspace = &workspaces_.at(request.workspace);
-    setup.workspace = request.mode == WorkspaceMode::shared
-                          ? TRY(parts.workspace->shared())
-                          : TRY(parts.workspace->scratch(request.limits.disk,
-                                                         request.limits.inodes));
+    setup.workspace =
+        request.mode == WorkspaceMode::shared
+            ? TRY(parts.workspace->shared())
+            : TRY(parts.workspace->scratch(request.limits.disk, request.limits.inodes));
     parts.file_system = parts.workspace->file_system();
     if (parts.workspace->is_copy()) parts.gaps.emplace_back(kIdmapGap);
     const os::Fd root = TRY(os::open_file(setup.workspace, O_RDONLY | O_DIRECTORY));
@@ -144,10 +145,10 @@ os::Result<void> Jail::prepare_mounts(const RunRequest& request, RunParts& parts
       const std::size_t slash = path.find('/');
       path = "runs/" + path.substr(0, slash) + "/collected" + path.substr(slash);
     }
-    os::Fd source = mount.source == MountSource::repository
-                        ? TRY(os::open_beneath(grants.repository.get(), ".", O_PATH))
-                        : TRY_CONTEXT(os::open_beneath(grants.attempt.get(), path, O_PATH),
-                                      mount.target);
+    os::Fd source =
+        mount.source == MountSource::repository
+            ? TRY(os::open_beneath(grants.repository.get(), ".", O_PATH))
+            : TRY_CONTEXT(os::open_beneath(grants.attempt.get(), path, O_PATH), mount.target);
     parts.views.push_back(
         {TRY_CONTEXT(views_.show(source.get(), request.domain), mount.target), mount.target});
   }
@@ -221,8 +222,7 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
   Ending ending;
   {
     Execution execution = TRY(Execution::start(
-        parts.setup,
-        {request, *parts.group, client_, output, errors ? &*errors : nullptr}));
+        parts.setup, {request, *parts.group, client_, output, errors ? &*errors : nullptr}));
     ending = TRY(execution.watch());
   }
   TRY(output.finish());
@@ -263,8 +263,7 @@ os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const 
   os::Fd out;
   if (!parts.setup.workspace.empty())
     workspace = TRY(os::open_file(parts.setup.workspace, O_RDONLY | O_DIRECTORY));
-  if (!parts.setup.out.empty())
-    out = TRY(os::open_file(parts.setup.out, O_RDONLY | O_DIRECTORY));
+  if (!parts.setup.out.empty()) out = TRY(os::open_file(parts.setup.out, O_RDONLY | O_DIRECTORY));
   result.collected = TRY(collect(request.collect, {workspace.get(), out.get()},
                                  parts.directory.get(), parts.path, owner()));
   return {};

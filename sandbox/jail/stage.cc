@@ -1,13 +1,14 @@
 #include "sandbox/jail/stage.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "sandbox/overlay.h"
 
@@ -61,7 +62,7 @@ os::Result<void> take_host_entry(RootEntry plan, std::vector<HostEntry>& host,
   const os::Result<os::Fd> opened = os::open_file(entry.plan.path, O_PATH);
   if (!opened && entry.plan.kind != Kind::required) return {};
   if (!opened) return std::unexpected(opened.error());
-  struct stat info {};
+  struct stat info{};
   if (::fstat(opened->get(), &info) != 0) return os::fail_errno("stat " + entry.plan.path);
   entry.is_directory = S_ISDIR(info.st_mode);
   entry.number = static_cast<int>(host.size());
@@ -241,11 +242,11 @@ os::Result<std::string> Stage::root(Domain domain, UserNamespaces& spaces) {
   return path;
 }
 
-os::Result<void> Stage::build_root(const std::string& root, Domain domain,
-                                   UserNamespaces& spaces) {
+os::Result<void> Stage::build_root(const std::string& root, Domain domain, UserNamespaces& spaces) {
   const std::uint32_t owner = spaces.outside(domain, 0);
   const int space = TRY(spaces.sandbox(domain));
-  TRY(mount_tmpfs(root, {.size = os::Bytes{4U << 20U}, .inodes = 1024, .uid = owner, .gid = owner}));
+  TRY(mount_tmpfs(root,
+                  {.size = os::Bytes{4U << 20U}, .inodes = 1024, .uid = owner, .gid = owner}));
   for (const HostEntry& entry : host_) TRY(show_entry(entry, root, owner, space));
   TRY(make_devices(root + "/dev", owner));
   if (grants_.programs.is_open()) TRY(show("/programs", root + "/proofhouse", space));

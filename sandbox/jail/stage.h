@@ -31,9 +31,9 @@ struct Grants {
 // Something of the host that the root of commands shows.
 struct HostEntry {
   RootEntry plan;
-  std::string link;   // target, where the host has a symbolic link
+  std::string link;  // target, where the host has a symbolic link
   bool is_directory = false;
-  int number = -1;    // /host/<number>, -1: nothing to mount
+  int number = -1;  // /host/<number>, -1: nothing to mount
 };
 
 class Stage {

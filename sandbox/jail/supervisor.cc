@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -27,10 +28,9 @@ namespace {
 // The supervisor's own user inside: the command can neither signal nor trace it.
 constexpr std::uint32_t kSupervisorUid = 999;
 
-// Where the supervisor keeps its three descriptors, above all that it inherits.
+// Where the supervisor keeps its two descriptors, above all that it inherits.
 constexpr int kReport = 512;
-constexpr int kStarted = 513;
-constexpr int kUserNamespace = 514;
+constexpr int kUserNamespace = 513;
 
 std::int64_t now_ns() {
   timespec time{};
@@ -125,9 +125,8 @@ os::Result<void> run_command(const CommandSetup& setup) {
 }
 
 // Nothing of the supervisor is of use to the command, and it has no right of its own.
-os::Result<void> confine_supervisor(const CommandSetup& setup, int started) {
-  if (::dup3(started, kStarted, O_CLOEXEC) < 0 ||
-      ::dup3(setup.user_namespace, kUserNamespace, O_CLOEXEC) < 0)
+os::Result<void> confine_supervisor(const CommandSetup& setup) {
+  if (::dup3(setup.user_namespace, kUserNamespace, O_CLOEXEC) < 0)
     return os::fail_errno("set descriptors of the supervisor");
   if (::close_range(0, kReport - 1, 0) != 0 || ::close_range(kUserNamespace + 1, ~0U, 0) != 0)
     return os::fail_errno("close descriptors of the supervisor");
@@ -143,7 +142,7 @@ os::Result<void> confine_supervisor(const CommandSetup& setup, int started) {
 }
 
 void note_full(const char* path, Report& report) {
-  struct statfs info {};
+  struct statfs info{};
   if (::statfs(path, &info) != 0) return;
   if (info.f_bavail == 0) report.disk_full = 1;
   if (info.f_ffree == 0) report.inodes_full = 1;
@@ -164,6 +163,20 @@ void note_full(const char* path, Report& report) {
     // Children of others may become ours at any time, of which no signal tells process 1.
     if (ended < 0 && errno == ECHILD) ::poll(nullptr, 0, 10);
   }
+}
+
+int become_command(void* setup) {
+  give_up(kReport, run_command(*static_cast<const CommandSetup*>(setup)).error());
+}
+
+// Like vfork(2), on a stack of its own: the command's process borrows the supervisor's memory until
+// it executes, so nothing is copied. What it reports, it reports before this returns.
+pid_t start_command(CommandSetup setup) {
+  alignas(16) static std::array<char, 256U << 10U> stack;
+  const pid_t command = ::clone(become_command, stack.data() + stack.size(),
+                                CLONE_VM | CLONE_VFORK | SIGCHLD, &setup);
+  if (command < 0) give_up(kReport, os::fail_errno("start the command's process").error());
+  return command;
 }
 
 os::Result<void> prepare(const CommandSetup& setup) {
@@ -187,26 +200,15 @@ void supervise(const CommandSetup& setup) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::dup3(setup.report, kReport, O_CLOEXEC) < 0)
     give_up(setup.report, os::fail_errno("set descriptors of the supervisor").error());
-  if (const os::Result<void> prepared = prepare(setup); !prepared) give_up(kReport, prepared.error());
-  // Closed by exec: its end tells that the command runs.
-  std::array<int, 2> started{};
-  if (::pipe2(started.data(), O_CLOEXEC) != 0)
-    give_up(kReport, os::fail_errno("make a pipe").error());
-  const pid_t command = ::fork();
-  if (command < 0) give_up(kReport, os::fail_errno("fork").error());
-  if (command == 0) {
-    ::close(started[0]);
-    give_up(kReport, run_command(setup).error());
-  }
-  if (const os::Result<void> confined = confine_supervisor(setup, started[0]); !confined)
-    give_up(kReport, confined.error());
-  char byte = 0;
-  while (::read(kStarted, &byte, 1) < 0 && errno == EINTR) continue;
-  ::close(kStarted);
+  if (const os::Result<void> prepared = prepare(setup); !prepared)
+    give_up(kReport, prepared.error());
+  const pid_t command = start_command(setup);
   Report what;
   what.kind = Report::Kind::started;
   what.time_ns = now_ns();
   tell(kReport, what);
+  if (const os::Result<void> confined = confine_supervisor(setup); !confined)
+    give_up(kReport, confined.error());
   reap(command);
 }
 

@@ -23,15 +23,15 @@ struct ExtraMount {
 struct CommandSetup {
   const RunRequest* request = nullptr;
   const SeccompPolicy* seccomp = nullptr;
-  std::string root;          // the prepared root of the domain on the stage
-  std::string workspace;     // what becomes /workspace, on the stage; empty: none
-  std::string out;           // what becomes /out, on the stage; empty: none
+  std::string root;       // the prepared root of the domain on the stage
+  std::string workspace;  // what becomes /workspace, on the stage; empty: none
+  std::string out;        // what becomes /out, on the stage; empty: none
   std::vector<ExtraMount> mounts;
-  std::vector<int> join;     // descriptors that take "0" to join the command's cgroup
+  std::vector<int> join;  // descriptors that take "0" to join the command's cgroup
   int user_namespace = -1;
   std::uint32_t root_id = 0;  // host ids of user 0 and of the command's user
   std::uint32_t user_id = 0;
-  int output = -1;        // write ends
+  int output = -1;  // write ends
   int error_output = -1;
   int report = -1;
 };
@@ -40,7 +40,7 @@ struct CommandSetup {
 struct Report {
   enum class Kind : std::uint32_t { failed, started, ended };
   Kind kind = Kind::failed;
-  std::int32_t status = 0;       // ended: as of waitpid(2)
+  std::int32_t status = 0;        // ended: as of waitpid(2)
   std::int32_t error_number = 0;  // failed
   std::uint32_t disk_full = 0;    // ended: /tmp, /dev/shm or HOME had no byte left
   std::uint32_t inodes_full = 0;  // ended: … no inode left
@@ -50,7 +50,8 @@ struct Report {
 
 // The supervisor: mounts, starts the command, tells `started`, tells `ended` when the command's
 // first process has ended (others may live on), then reaps until it is killed. It holds neither the
-// command's output nor any right, is not dumpable, has a user id of its own, and dies with the jail.
+// command's output nor any right, is not dumpable, has a user id of its own, and dies with the
+// jail.
 [[noreturn]] void supervise(const CommandSetup& setup);
 
 // The step that an error names, without the text of its error number, which goes with it apart.

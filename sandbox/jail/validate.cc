@@ -49,7 +49,8 @@ os::Result<void> validate_limits(const Limits& limits, const Bounds& bounds) {
   TRY(require(is_within(limits.files, 8, 1'000'000), "limits.files: 8 to 1000000"));
   TRY(require(is_within(limits.wall.count(), 1, 7 * kDay), "limits.wall: 1 ms to 7 days"));
   TRY(require(is_within(limits.idle.count(), 0, 7 * kDay), "limits.idle: 0 to 7 days"));
-  TRY(require(is_within(limits.cpu_time.count(), 0, 1000 * kDay), "limits.cpu_time: 0 to 1000 days"));
+  TRY(require(is_within(limits.cpu_time.count(), 0, 1000 * kDay),
+              "limits.cpu_time: 0 to 1000 days"));
   TRY(require(limits.keep.count >= 2 && limits.keep.count <= (256U << 20U),
               "limits.keep: 2 bytes to 256 MiB"));
   return require(limits.output.count >= 1 && limits.output.count <= (1ULL << 40U),
@@ -59,7 +60,7 @@ os::Result<void> validate_limits(const Limits& limits, const Bounds& bounds) {
 // Places that a sandbox fills by itself, or that lie behind a link of the host.
 bool is_taken(std::string_view path) {
   constexpr std::array<std::string_view, 15> kTaken{
-      "/bin", "/dev", "/home", "/in",  "/lib", "/lib64",   "/needs",    "/out",
+      "/bin",  "/dev",        "/home", "/in",  "/lib", "/lib64",   "/needs",    "/out",
       "/proc", "/proofhouse", "/sbin", "/tmp", "/usr", "/var/tmp", "/workspace"};
   return std::ranges::any_of(kTaken, [path](std::string_view taken) {
     return path == taken || (path.starts_with(taken) && path[taken.size()] == '/');
@@ -99,7 +100,8 @@ os::Result<void> validate_collect(const std::vector<Collect>& collect) {
   for (const Collect& one : collect) {
     TRY(require(os::is_plain_name(one.name), "collect.name: a plain name"));
     TRY(require(names.insert(one.name).second, "collect.name: twice the same"));
-    TRY(require(is_normal_relative_path(one.path), "collect.path: a relative path"));
+    TRY(require(is_normal_relative_path(one.path) || (one.path == "." && one.is_directory),
+                "collect.path: a relative path, or '.'"));
     TRY(require(one.limit.count <= (1ULL << 40U), "collect.limit: at most 1 TiB"));
     TRY(require(is_within(one.files, 0, 10'000'000), "collect.files: 0 to 10000000"));
   }

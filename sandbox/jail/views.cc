@@ -1,9 +1,10 @@
 #include "sandbox/jail/views.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "sandbox/jail/copy.h"
 #include "sandbox/jail/stage.h"
@@ -12,7 +13,7 @@
 namespace sandbox::jail {
 
 os::Result<View> Views::show(int source, Domain domain) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(source, &info) != 0) return os::fail_errno("stat");
   if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
     return os::fail(os::Code::invalid, "neither a file nor a directory");

@@ -1,10 +1,11 @@
 #include "sandbox/jail/workspaces.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "sandbox/overlay.h"
 
@@ -22,8 +23,7 @@ os::Result<void> make_owned(const std::string& path, std::uint32_t owner) {
 
 // Fails when something still holds the file system: then no other overlay may use its upper.
 os::Result<void> unmount(const std::string& target) {
-  if (::umount2(target.c_str(), UMOUNT_NOFOLLOW) != 0)
-    return os::fail_errno("unmount " + target);
+  if (::umount2(target.c_str(), UMOUNT_NOFOLLOW) != 0) return os::fail_errno("unmount " + target);
   return {};
 }
 

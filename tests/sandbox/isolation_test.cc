@@ -67,14 +67,17 @@ TEST_F(Isolation, HasDescriptors0To2Only) {
 
 TEST_F(Isolation, ShowsNothingOfTheHostButItsToolchain) {
   write_file(*directory / "secret", "secret");
-  EXPECT_EQ(print("ls", "ls -A /"),
-            "bin\ndev\netc\nhome\nin\nlib\nlib64\nneeds\nout\nproc\nproofhouse\nsbin\ntmp\nusr\nvar\n"
-            "workspace\n");
-  EXPECT_EQ(print("absent", "test ! -e " + (*directory / "secret") +
-                                "; for p in /root /sys /run /boot /etc/shadow /etc/ssh /work /var/lib;"
-                                "do test ! -e $p || echo $p; done; ls -A /tmp /home/build /dev/shm"),
-            "/dev/shm:\n\n/home/build:\n\n/tmp:\n");
-  EXPECT_EQ(print("dev", "ls /dev"), "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\n");
+  EXPECT_EQ(
+      print("ls", "ls -A /"),
+      "bin\ndev\netc\nhome\nin\nlib\nlib64\nneeds\nout\nproc\nproofhouse\nsbin\ntmp\nusr\nvar\n"
+      "workspace\n");
+  EXPECT_EQ(
+      print("absent", "test ! -e " + (*directory / "secret") +
+                          "; for p in /root /sys /run /boot /etc/shadow /etc/ssh /work /var/lib;"
+                          "do test ! -e $p || echo $p; done; ls -A /tmp /home/build /dev/shm"),
+      "/dev/shm:\n\n/home/build:\n\n/tmp:\n");
+  EXPECT_EQ(print("dev", "ls /dev"),
+            "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\n");
 }
 
 TEST_F(Isolation, HidesHostPathsInItsListOfMounts) {
@@ -93,43 +96,46 @@ TEST_F(Isolation, CannotWriteToTheRoot) {
 
 TEST_F(Isolation, CannotWriteSysctls) {
   // EACCES: not the owner; EROFS: what anybody may write elsewhere.
-  EXPECT_EQ(python("sysctl",
-                   "import errno, os\n"
-                   "for p in ('kernel/core_pattern', 'kernel/modprobe', 'vm/drop_caches',\n"
-                   "          'kernel/ns_last_pid', 'net/ipv4/ip_forward'):\n"
-                   "    try: os.open('/proc/sys/' + p, os.O_WRONLY); print(p)\n"
-                   "    except OSError as e:\n"
-                   "        if e.errno not in (errno.EACCES, errno.EROFS, errno.ENOENT): print(p, e)"),
-            "");
+  EXPECT_EQ(
+      python("sysctl",
+             "import errno, os\n"
+             "for p in ('kernel/core_pattern', 'kernel/modprobe', 'vm/drop_caches',\n"
+             "          'kernel/ns_last_pid', 'net/ipv4/ip_forward'):\n"
+             "    try: os.open('/proc/sys/' + p, os.O_WRONLY); print(p)\n"
+             "    except OSError as e:\n"
+             "        if e.errno not in (errno.EACCES, errno.EROFS, errno.ENOENT): print(p, e)"),
+      "");
 }
 
 TEST_F(Isolation, HidesEntriesOfProc) {
-  EXPECT_EQ(print("proc",
-                  "for p in kcore keys kallsyms kmsg timer_list sysrq-trigger interrupts; do"
-                  "  p=/proc/$p; if [ -e $p ]; then cat $p; [ $(stat -c %t,%T $p) = 1,3 ]; fi; done;"
-                  "for p in acpi scsi bus fs; do ls -A /proc/$p 2>/dev/null || true; done"),
-            "");
+  EXPECT_EQ(
+      print("proc",
+            "for p in kcore keys kallsyms kmsg timer_list sysrq-trigger interrupts; do"
+            "  p=/proc/$p; if [ -e $p ]; then cat $p; [ $(stat -c %t,%T $p) = 1,3 ]; fi; done;"
+            "for p in acpi scsi bus fs; do ls -A /proc/$p 2>/dev/null || true; done"),
+      "");
 }
 
 TEST_F(Isolation, SeesItsOwnProcessesOnlyAndCannotTouchProcess1) {
-  EXPECT_EQ(python("pids",
-                   "import ctypes, errno, os, signal\n"
-                   "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()), os.getpid())\n"
-                   "libc = ctypes.CDLL(None, use_errno=True)\n"
-                   "def say(name, f):\n"
-                   "    try: f(); print(name, 'ok')\n"
-                   "    except OSError as e: print(name, errno.errorcode[e.errno])\n"
-                   "say('kill', lambda: os.kill(1, signal.SIGKILL))\n"
-                   "say('environ', lambda: open('/proc/1/environ').read())\n"
-                   "say('mem', lambda: open('/proc/1/mem', 'rb'))\n"
-                   "say('fd', lambda: os.listdir('/proc/1/fd'))\n"
-                   "say('root', lambda: os.listdir('/proc/1/root/'))\n"
-                   "say('exe', lambda: os.readlink('/proc/1/exe'))\n"
-                   "say('cwd', lambda: os.chdir('/proc/1/cwd'))\n"
-                   "r = libc.ptrace(16, 1, 0, 0)\n"
-                   "print('ptrace', r, errno.errorcode[ctypes.get_errno()])\n"),
-            "[1, 2] 2\nkill EPERM\nenviron EACCES\nmem EACCES\nfd EACCES\nroot EACCES\nexe EACCES\n"
-            "cwd EACCES\nptrace -1 EPERM\n");
+  EXPECT_EQ(
+      python("pids",
+             "import ctypes, errno, os, signal\n"
+             "print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit()), os.getpid())\n"
+             "libc = ctypes.CDLL(None, use_errno=True)\n"
+             "def say(name, f):\n"
+             "    try: f(); print(name, 'ok')\n"
+             "    except OSError as e: print(name, errno.errorcode[e.errno])\n"
+             "say('kill', lambda: os.kill(1, signal.SIGKILL))\n"
+             "say('environ', lambda: open('/proc/1/environ').read())\n"
+             "say('mem', lambda: open('/proc/1/mem', 'rb'))\n"
+             "say('fd', lambda: os.listdir('/proc/1/fd'))\n"
+             "say('root', lambda: os.listdir('/proc/1/root/'))\n"
+             "say('exe', lambda: os.readlink('/proc/1/exe'))\n"
+             "say('cwd', lambda: os.chdir('/proc/1/cwd'))\n"
+             "r = libc.ptrace(16, 1, 0, 0)\n"
+             "print('ptrace', r, errno.errorcode[ctypes.get_errno()])\n"),
+      "[1, 2] 2\nkill EPERM\nenviron EACCES\nmem EACCES\nfd EACCES\nroot EACCES\nexe EACCES\n"
+      "cwd EACCES\nptrace -1 EPERM\n");
 }
 
 TEST_F(Isolation, HasLoopbackOnly) {
@@ -155,10 +161,11 @@ TEST_F(Isolation, ShowsOutputsAndInputsReadOnly) {
   RunRequest make = request("make", "mkdir d; echo 1 > d/f; echo 2 > g");
   make.collect = {{"d", "d", false, true}, {"g", "g"}};
   EXPECT_TRUE(run(make).outcome.is_success());
-  RunRequest look = request("look",
-                            "cat /needs/make.d/f /needs/make.g /in/patch; ls /needs /in;"
-                            "for p in /needs/x /needs/make.d/f /needs/make.d/x /needs/make.g /in/patch;"
-                            "do (echo y > $p) 2>/dev/null && echo wrote $p; done; true");
+  RunRequest look =
+      request("look",
+              "cat /needs/make.d/f /needs/make.g /in/patch; ls /needs /in;"
+              "for p in /needs/x /needs/make.d/f /needs/make.d/x /needs/make.g /in/patch;"
+              "do (echo y > $p) 2>/dev/null && echo wrote $p; done; true");
   look.domain = Domain::judge;
   look.mounts = {{sandbox::MountSource::output, "make/d", "/needs/make.d"},
                  {sandbox::MountSource::output, "make/g", "/needs/make.g"},
@@ -189,8 +196,9 @@ TEST_F(Isolation, ShowsTheOperatorsPathsAndItsPrograms) {
   write_file(programs + "/reader", "#!/bin/sh\necho read\n");
   ASSERT_EQ(::chmod((programs + "/reader").c_str(), 0755), 0);
   bounds.read_only_paths = {extra};
-  EXPECT_EQ(print("look", "test -s " + extra + "; (echo > " + extra + ") 2>/dev/null || echo ro;"
-                          "/proofhouse/reader"),
+  EXPECT_EQ(print("look", "test -s " + extra + "; (echo > " + extra +
+                              ") 2>/dev/null || echo ro;"
+                              "/proofhouse/reader"),
             "ro\nread\n");
 }
 
@@ -211,15 +219,17 @@ TEST_F(Isolation, OfTheStrictProfileHasNoWorkspaceAndOneMebibyteOfTmp) {
 }
 
 TEST_F(Isolation, LetsTheToolchainWork) {
-  const std::string text = print(
-      "tools",
-      "cat > a.cc <<E\n#include <vector>\nint main(int n, char**) { std::vector<int> v(4);"
-      " return n == 2 ? v.data()[4] : 0; }\nE\n"
-      "g++ -g -fsanitize=address a.cc -o a; ./a; (./a x > log 2>&1 || grep -q heap-buffer log && echo 1);"
-      "printf 'project(x C)\\ncmake_minimum_required(VERSION 3.20)\\nenable_testing()\\n"
-      "add_test(NAME t COMMAND true)\\n' > CMakeLists.txt;"
-      "cmake -S . -B b -G Ninja > /dev/null 2>&1; ninja -C b > /dev/null; (cd b; ctest | grep -c Passed);"
-      "echo x > /dev/stdout");
+  const std::string text =
+      print("tools",
+            "cat > a.cc <<E\n#include <vector>\nint main(int n, char**) { std::vector<int> v(4);"
+            " return n == 2 ? v.data()[4] : 0; }\nE\n"
+            "g++ -g -fsanitize=address a.cc -o a; ./a; (./a x > log 2>&1 || grep -q heap-buffer "
+            "log && echo 1);"
+            "printf 'project(x C)\\ncmake_minimum_required(VERSION 3.20)\\nenable_testing()\\n"
+            "add_test(NAME t COMMAND true)\\n' > CMakeLists.txt;"
+            "cmake -S . -B b -G Ninja > /dev/null 2>&1; ninja -C b > /dev/null; (cd b; ctest | "
+            "grep -c Passed);"
+            "echo x > /dev/stdout");
   EXPECT_EQ(text, "1\n1\nx\n");
 }
 

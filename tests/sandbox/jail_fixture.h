@@ -1,11 +1,11 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "sandbox/host.h"
 #include "sandbox/jail_client.h"
@@ -15,10 +15,10 @@
 namespace tests {
 
 /// Asserts that a Result holds a value, printing its error.
-#define ASSERT_OK(expression)                                                       \
-  do {                                                                              \
-    const auto& assert_ok_result = (expression);                                    \
-    ASSERT_TRUE(assert_ok_result.has_value()) << assert_ok_result.error().message;  \
+#define ASSERT_OK(expression)                                                      \
+  do {                                                                             \
+    const auto& assert_ok_result = (expression);                                   \
+    ASSERT_TRUE(assert_ok_result.has_value()) << assert_ok_result.error().message; \
   } while (false)
 
 class JailTest : public ::testing::Test {

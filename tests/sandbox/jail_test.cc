@@ -35,7 +35,7 @@ class Jail : public JailTest {
   int living() const {
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      struct stat info {};
+      struct stat info{};
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       if (::stat(entry.path().c_str(), &info) != 0) continue;
@@ -79,8 +79,8 @@ TEST_F(Jail, NamesTheStepOfASetUpThatFailed) {
 
 TEST_F(Jail, PassesArgumentsAndEnvironmentAsTheyAre) {
   RunRequest run = request("args", "");
-  run.command = {"/usr/bin/python3", "-c", "import os, sys; print(sys.argv[1:], dict(os.environ))",
-                 "--bind", "a b", "$(x)"};
+  run.command = {"/usr/bin/python3", "-c",  "import os, sys; print(sys.argv[1:], dict(os.environ))",
+                 "--bind",           "a b", "$(x)"};
   run.environment = {"A=1"};
   EXPECT_TRUE(JailTest::run(run).outcome.is_success());
   EXPECT_EQ(head("args"), "['--bind', 'a b', '$(x)'] {'A': '1', 'LC_CTYPE': 'C.UTF-8'}\n");
@@ -139,7 +139,7 @@ TEST_F(Jail, SeparatesErrorOutputWhenAsked) {
 
 TEST_F(Jail, LeavesItsFilesToTheAttempt) {
   run("one", "echo x");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((attempt + "/runs/one").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, bounds.attempt_uid);
   EXPECT_EQ(info.st_mode & 07777U, 02750U);
@@ -150,8 +150,9 @@ TEST_F(Jail, LeavesItsFilesToTheAttempt) {
 }
 
 TEST_F(Jail, CollectsPlainFilesAndDirectories) {
-  RunRequest make = request("make", "echo 1 > f; chmod 700 f; mkdir -p d/e; echo 22 > d/e/g;"
-                                    "echo 333 > d/h; chmod 000 d/h; ln f d/linked; echo o > /out/o");
+  RunRequest make = request("make",
+                            "echo 1 > f; chmod 700 f; mkdir -p d/e; echo 22 > d/e/g;"
+                            "echo 333 > d/h; chmod 000 d/h; ln f d/linked; echo o > /out/o");
   make.out = os::Bytes{1U << 20U};
   make.collect = {{"f", "f"}, {"d", "d", false, true}, {"o", "o", true}};
   const RunResult result = run(make);
@@ -160,7 +161,7 @@ TEST_F(Jail, CollectsPlainFilesAndDirectories) {
   EXPECT_EQ(result.collected[1], (Collected{"d", "", "runs/make/collected/d", 3, 9}));
   EXPECT_EQ(file("runs/make/collected/d/e/g"), "22\n");
   EXPECT_EQ(file("runs/make/collected/o"), "o\n");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((attempt + "/runs/make/collected/d/h").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777U, 0644U);
   EXPECT_EQ(info.st_uid, bounds.attempt_uid);
@@ -370,12 +371,13 @@ class Publish : public Jail {
 
 TEST_F(Publish, MovesATreeWhoseIdWasComputedAgain) {
   give_ingest();
-  ingest("mkdir -p /out/t/bin; echo " + id_ + " > /out/t/id; echo x > /out/t/bin/x;"
+  ingest("mkdir -p /out/t/bin; echo " + id_ +
+         " > /out/t/id; echo x > /out/t/bin/x;"
          "chmod 777 /out/t/bin/x; chmod 600 /out/t/id; ln -s bin/x /out/t/link");
   ASSERT_OK(client->publish_tree({"ingest", "t", id_}));
   ASSERT_OK(client->publish_tree({"ingest", "t", id_}));
   const std::string tree = trees + "/" + id_;
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::lstat((tree + "/bin/x").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777U, 0755U);
   EXPECT_EQ(info.st_uid, 0U);

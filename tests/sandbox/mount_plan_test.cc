@@ -1,8 +1,8 @@
 #include "sandbox/mount_plan.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 namespace tests {
 namespace {
@@ -53,7 +53,8 @@ TEST(MountPlan, MakesParentsBeforeChildren) {
 }
 
 TEST(MountPlan, KnowsNormalPaths) {
-  for (const char* path : {"/a", "/a/b", "/a/.b", "/a/..b"}) EXPECT_TRUE(is_normal_path(path)) << path;
+  for (const char* path : {"/a", "/a/b", "/a/.b", "/a/..b"})
+    EXPECT_TRUE(is_normal_path(path)) << path;
   for (const char* path : {"", "/", "a", "/a/", "//a", "/a/../b", "/.", "/a/./b"})
     EXPECT_FALSE(is_normal_path(path)) << path;
   EXPECT_TRUE(is_normal_relative_path("a/b"));

@@ -47,7 +47,8 @@ class Seccomp : public JailTest {
 
 TEST_F(Seccomp, RefusesWhatOpensTheKernel) {
   const auto answers = call(
-      "unshare 272 0x10000000;setns 308 -1 0;mount 165 0 0 0 0 0;umount2 166 0 0;pivot_root 155 0 0;"
+      "unshare 272 0x10000000;setns 308 -1 0;mount 165 0 0 0 0 0;umount2 166 0 0;pivot_root 155 0 "
+      "0;"
       "chroot 161 0;open_tree 428 -1 0 0;move_mount 429 -1 0 -1 0 0;fsopen 430 0 0;"
       "mount_setattr 442 -1 0 0 0 0;bpf 321 0 0 0;perf_event_open 298 0 0 0 0 0;"
       "io_uring_setup 425 1 0;io_uring_enter 426 -1 0 0 0 0 0;userfaultfd 323 0;keyctl 250 0 0;"
@@ -81,7 +82,8 @@ TEST_F(Seccomp, LooksAtArguments) {
 
 TEST_F(Seccomp, AllowsTheirOrdinaryForms) {
   const auto answers = call(
-      "unix 41 1 1 0;inet 41 2 1 0;inet6 41 10 1 0;route 41 16 3 0;persona 135 0;query 135 0xffffffff;"
+      "unix 41 1 1 0;inet 41 2 1 0;inet6 41 10 1 0;route 41 16 3 0;persona 135 0;query 135 "
+      "0xffffffff;"
       "chmod 90 0 0o755;mkfifo 133 0 0o10644 0;ptrace 101 0x4206 0 0 0",
       Profile::step);
   EXPECT_EQ(answers.at("unix"), "ok");
@@ -112,10 +114,10 @@ TEST_F(Seccomp, OfTheStrictProfileHasNeitherSocketsNorProcesses) {
 // Through the 32-bit entry the numbers mean other calls: it ends the process (SIGSYS; SIGSEGV where
 // the kernel has no such entry).
 TEST_F(Seccomp, KillsAProgramOfAnotherArchitecture) {
-  const sandbox::RunResult result = run(
-      "foreign",
-      "printf '.globl _start\\n_start: mov $20, %%eax\\nint $0x80\\nmov $60, %%eax\\n"
-      "xor %%edi, %%edi\\nsyscall\\n' > a.s; as a.s -o a.o; ld a.o -o a; exec ./a");
+  const sandbox::RunResult result =
+      run("foreign",
+          "printf '.globl _start\\n_start: mov $20, %%eax\\nint $0x80\\nmov $60, %%eax\\n"
+          "xor %%edi, %%edi\\nsyscall\\n' > a.s; as a.s -o a.o; ld a.o -o a; exec ./a");
   EXPECT_EQ(result.outcome.kind, sandbox::OutcomeKind::signalled) << describe(result.outcome);
   EXPECT_TRUE(result.outcome.signal == SIGSYS || result.outcome.signal == SIGSEGV);
 }

@@ -152,7 +152,7 @@ TEST_F(Workspace, KeptAsALayerIsFoundByTheNextOne) {
   EXPECT_EQ(head("look"),
             ".:\nbuild\none\nopaque\nrenamed\n\nbuild:\nhard\no\n\nrenamed:\nbuild 1577836800 2\n"
             "object\n");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((layers + "/" + key + "/build/o").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 0U) << "layers belong to whom layers/ belongs to";
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(layers), {}), 1);
