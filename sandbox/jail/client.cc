@@ -18,6 +18,7 @@ constexpr std::size_t kMostWaiting = 8;
 
 os::Result<Client> Client::take() {
   Client client;
+  client.buffer_.resize(kMaxPacket);
   if (::fcntl(kSocketFd, F_SETFD, FD_CLOEXEC) != 0)
     return os::fail_errno("no socket was given at descriptor 64");
   client.socket_ = os::Fd(kSocketFd);
@@ -36,11 +37,10 @@ std::array<pollfd, 2> Client::watched() const {
   return {pollfd{socket_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0}};
 }
 
-std::optional<std::string> Client::receive(int flags) {
-  std::string packet(kMaxPacket, '\0');
+std::optional<std::string_view> Client::receive(int flags) {
   ssize_t got = -1;
   do {
-    got = ::recv(socket_.get(), packet.data(), packet.size(), flags | MSG_TRUNC);
+    got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), flags | MSG_TRUNC);
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) return std::nullopt;
   if (got <= 0) {
@@ -48,11 +48,10 @@ std::optional<std::string> Client::receive(int flags) {
     return std::nullopt;
   }
   // Longer than the buffer: cut, so it does not decode and is answered as invalid.
-  packet.resize(std::min(static_cast<std::size_t>(got), packet.size()));
-  return packet;
+  return std::string_view(buffer_).substr(0, static_cast<std::size_t>(got));
 }
 
-std::optional<Request> Client::decode(const std::string& packet) {
+std::optional<Request> Client::decode(std::string_view packet) {
   os::Result<Request> request = decode_request(packet);
   if (request) return std::move(*request);
   answer({request.error(), std::nullopt});
@@ -70,7 +69,7 @@ std::optional<Request> Client::next() {
     if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) is_gone_ = true;
     if (fds[1].revents != 0) is_gone_ = true;
     if (is_gone_ || fds[0].revents == 0) continue;
-    const std::optional<std::string> packet = receive(0);
+    const std::optional<std::string_view> packet = receive(0);
     if (!packet) continue;
     std::optional<Request> request = decode(*packet);
     // A cancel that crossed the end of its run has nothing to cancel and no answer.
@@ -84,7 +83,7 @@ Client::Event Client::check() {
   if (::poll(fds.data(), fds.size(), 0) <= 0) return Event::none;
   if (fds[1].revents != 0) is_gone_ = true;
   while (!is_gone_) {
-    const std::optional<std::string> packet = receive(MSG_DONTWAIT);
+    const std::optional<std::string_view> packet = receive(MSG_DONTWAIT);
     if (!packet) break;
     std::optional<Request> request = decode(*packet);
     if (!request) continue;

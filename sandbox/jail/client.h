@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sandbox/os/fd.h"
 #include "sandbox/wire.h"
@@ -36,11 +37,13 @@ class Client {
 
  private:
   Client() = default;
-  std::optional<std::string> receive(int flags);
-  std::optional<Request> decode(const std::string& packet);
+  // A view of buffer_, good until the next call.
+  std::optional<std::string_view> receive(int flags);
+  std::optional<Request> decode(std::string_view packet);
 
   os::Fd socket_;
   os::Fd signals_;
+  std::string buffer_;  // one packet; kept, because its pages are dear to get
   std::deque<Request> waiting_;
   bool is_gone_ = false;
 };
