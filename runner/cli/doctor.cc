@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runner/cli/terminal.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/host.h"
 #include "sandbox/os/process_info.h"
@@ -72,7 +72,7 @@ std::string kernel() {
   return ::uname(&name) == 0 ? fmt::format("{} {}", name.sysname, name.release) : "unknown";
 }
 
-void print_text(const std::vector<Feature>& features, bool is_ready) {
+void show_text(const std::vector<Feature>& features, bool is_ready) {
   const os::Result<os::Bytes> memory = sandbox::total_memory();
   fmt::print("{}, {}, {} CPUs, {} MiB of memory\n", host_row(), kernel(),
              sandbox::available_cpus().size(), memory ? memory->count >> 20U : 0);
@@ -86,7 +86,7 @@ void print_text(const std::vector<Feature>& features, bool is_ready) {
                                 "by name (sandbox.allow_gaps).");
 }
 
-void print_json(const std::vector<Feature>& features, bool is_ready) {
+void show_json(const std::vector<Feature>& features, bool is_ready) {
   nlohmann::json list = nlohmann::json::array();
   for (const Feature& feature : features)
     list.push_back({{"name", feature.name},
@@ -102,7 +102,7 @@ void print_json(const std::vector<Feature>& features, bool is_ready) {
                                                {"memory", memory ? memory->count : 0},
                                                {"ready", is_ready},
                                                {"features", std::move(list)}});
-  fmt::print("{}\n", text);
+  print_json(text);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ int run_doctor(bool json) {
   features.push_back(probe_ids());
   features.push_back(probe_programs());
   const bool is_ready = sandbox::missing_features(features, {}).empty();
-  json ? print_json(features, is_ready) : print_text(features, is_ready);
+  json ? show_json(features, is_ready) : show_text(features, is_ready);
   return is_ready ? 0 : 1;
 }
 

@@ -4,5 +4,5 @@ add_library(runner_sandbox_cli STATIC
   sandbox_run.cc
   sandbox_run_options.cc)
 target_include_directories(runner_sandbox_cli PUBLIC ${CMAKE_SOURCE_DIR})
-target_link_libraries(runner_sandbox_cli PUBLIC sandbox PRIVATE fmt::fmt
+target_link_libraries(runner_sandbox_cli PUBLIC sandbox PRIVATE runner_cli_core fmt::fmt
   nlohmann_json::nlohmann_json project_warnings project_sanitizers)

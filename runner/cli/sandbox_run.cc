@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runner/cli/terminal.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/host.h"
 #include "sandbox/jail_client.h"
@@ -53,19 +53,35 @@ os::Result<os::Fd> cancel_descriptor() {
   return descriptor;
 }
 
-// Copies a file that grows to standard output, until it is told to stop and nothing is left.
+// What the command prints, on our standard output: as it is, but harmless on a terminal.
+class Printer {
+ public:
+  void add(std::string_view bytes) {
+    if (!escapes_) return print(bytes);
+    held_ += bytes;
+    const std::size_t ready = held_.size() - unfinished_bytes(held_);
+    print(escape_text(std::string_view(held_).substr(0, ready)));
+    held_.erase(0, ready);
+  }
+  void finish() { print(escape_text(std::exchange(held_, {}))); }
+
+ private:
+  bool escapes_ = is_terminal(STDOUT_FILENO);
+  std::string held_;
+};
+
+// Prints a file that grows, until it is told to stop and nothing is left.
 void follow(const std::string& path, const std::stop_token& stop) {
+  Printer printer;
   os::Fd file;
-  while (true) {
-    const bool is_last = stop.stop_requested();
+  for (bool is_last = false; !is_last;) {
+    is_last = stop.stop_requested();
     if (!file.is_open())
       if (os::Result<os::Fd> opened = os::open_file(path, O_RDONLY)) file = std::move(*opened);
-    if (const os::Result<std::string> more = os::read_all(file.get(), SIZE_MAX); more)
-      std::fwrite(more->data(), 1, more->size(), stdout);
-    std::fflush(stdout);
-    if (is_last) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (const os::Result<std::string> more = os::read_all(file.get(), SIZE_MAX)) printer.add(*more);
+    if (!is_last) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  printer.finish();
 }
 
 // A jail of our own, with all that it needs and leaves.
@@ -224,7 +240,7 @@ os::Result<Report> execute(const SandboxRunOptions& options) {
   return report;
 }
 
-void print_json(const Report& report) {
+void show_json(const Report& report) {
   const RunResult& result = report.result;
   const nlohmann::json object{
       {"schema", 1},
@@ -234,28 +250,23 @@ void print_json(const Report& report) {
       {"output", {{"head", report.head}, {"tail", report.tail}, {"bytes", result.output_bytes}}},
       {"level", result.level},
       {"gaps", result.gaps}};
-  const std::string text = sandbox::dump_json(object) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_json(sandbox::dump_json(object));
 }
 
-void print_text(const Report& report) {
+void show_text(const Report& report) {
   const RunResult& result = report.result;
   const std::int64_t omitted = result.output_bytes - result.head_bytes - result.tail_bytes;
-  if (omitted > 0) std::fflush(stdout);
-  if (omitted > 0) fmt::print(stderr, "proofhouse: {} bytes of output left out here\n", omitted);
-  std::fwrite(report.tail.data(), 1, report.tail.size(), stdout);
-  std::fflush(stdout);
+  if (omitted > 0) say(fmt::format("{} bytes of output are left out here", omitted));
+  Printer printer;
+  printer.add(report.tail);
+  printer.finish();
   // An exit code speaks for itself.
-  if (result.outcome.kind != OutcomeKind::exited)
-    fmt::print(stderr, "proofhouse: {}\n", sandbox::describe(result.outcome));
+  if (result.outcome.kind != OutcomeKind::exited) say(sandbox::describe(result.outcome));
   for (const sandbox::LimitHit& hit : result.limits_hit)
-    fmt::print(stderr, "proofhouse: limit {} was hit: {} of {}\n", hit.limit, hit.figure,
-               hit.bound);
+    say(fmt::format("limit {} was hit: {} of {}", hit.limit, hit.figure, hit.bound));
   if (result.usage.left_behind > 0)
-    fmt::print(stderr, "proofhouse: {} processes were left behind and killed\n",
-               result.usage.left_behind);
-  for (const std::string& gap : result.gaps)
-    fmt::print(stderr, "proofhouse: not enforced here: {}\n", gap);
+    say(fmt::format("{} processes were left behind and killed", result.usage.left_behind));
+  for (const std::string& gap : result.gaps) say("not enforced here: " + gap);
 }
 
 int exit_status(const sandbox::Outcome& outcome) {
@@ -280,7 +291,7 @@ int exit_status(const sandbox::Outcome& outcome) {
 
 int run_sandbox(const SandboxRunOptions& options) {
   if (::geteuid() != 0) {
-    std::fputs("proofhouse: a sandbox needs root. Use: sudo proofhouse sandbox run …\n", stderr);
+    say("a sandbox needs root. Use: sudo proofhouse sandbox run …");
     return 3;
   }
   os::Result<Report> report = execute(options);
@@ -292,23 +303,21 @@ int run_sandbox(const SandboxRunOptions& options) {
     report = std::move(failed);
   }
   if (!report) {
-    fmt::print(stderr, "proofhouse: {}\n", report.error().message);
+    say(report.error().message);
     return 125;
   }
-  options.json ? print_json(*report) : print_text(*report);
+  options.json ? show_json(*report) : show_text(*report);
   return options.json ? 0 : exit_status(report->result.outcome);
 }
 
 int run_sandbox(const std::vector<std::string>& arguments) {
   const os::Result<SandboxRunOptions> options = parse_sandbox_run(arguments);
   if (!options) {
-    fmt::print(stderr, "proofhouse sandbox run: {} (--help shows the options)\n",
-               options.error().message);
+    say(fmt::format("sandbox run: {} (--help shows the options)", options.error().message));
     return 2;
   }
   if (options->help) {
-    const std::string_view text = sandbox_run_help();
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(sandbox_run_help());
     return 0;
   }
   return run_sandbox(*options);
