@@ -77,6 +77,7 @@ class Jail {
   std::map<std::string, Workspace> workspaces_;
   std::map<std::string, OutTree> outs_;
   std::map<Profile, SeccompPolicy> policies_;
+  std::string beginning_;  // of the output of the last command
   int checks_ = 0;
 };
 

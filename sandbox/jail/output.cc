@@ -40,6 +40,7 @@ os::Result<Output> Output::create(int directory, FileOwner owner, os::Bytes keep
 
 os::Result<void> Output::append(std::string_view bytes) {
   total_ += static_cast<std::int64_t>(bytes.size());
+  beginning_ += bytes.substr(0, kBeginning - beginning_.size());
   const std::size_t room = half_ - static_cast<std::size_t>(head_bytes_);
   const std::string_view first = bytes.substr(0, room);
   TRY_CONTEXT(os::write_all(head_.get(), first), "head of the output");

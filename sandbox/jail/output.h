@@ -31,6 +31,10 @@ class Output {
   // Writes what is held back. Call once, last.
   os::Result<void> finish();
 
+  // The first bytes, at most kBeginning, as they were read: the files belong to the attempt.
+  const std::string& beginning() const { return beginning_; }
+  static constexpr std::size_t kBeginning = 256;
+
   std::int64_t total_bytes() const { return total_; }
   std::int64_t head_bytes() const { return head_bytes_; }
   std::int64_t tail_bytes() const { return tail_bytes_; }
@@ -43,6 +47,7 @@ class Output {
   FileOwner owner_;
   os::Fd head_;
   std::size_t half_ = 0;
+  std::string beginning_;
   std::string ring_;      // the last half_ bytes beyond the head
   std::size_t next_ = 0;  // where the ring goes on once it is full
   std::int64_t total_ = 0;

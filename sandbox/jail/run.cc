@@ -227,6 +227,7 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
   }
   TRY(output.finish());
   if (errors) TRY(errors->finish());
+  beginning_ = output.beginning();
   result.output_bytes = output.total_bytes();
   result.head_bytes = output.head_bytes();
   result.tail_bytes = output.tail_bytes();
