@@ -104,7 +104,7 @@ std::string printable(std::string_view text, std::size_t limit) {
   return line;
 }
 
-os::Result<Session> Session::start(Durability durability) {
+os::Result<Session> Session::start(Use use) {
   const int started = git_libgit2_init();
   if (started < 0) return fail_git(started, "start libgit2");
   Session session;
@@ -118,11 +118,13 @@ os::Result<Session> Session::start(Durability durability) {
   code = std::min(code, git_libgit2_opts(GIT_OPT_ENABLE_STRICT_OBJECT_CREATION, 1));
   code = std::min(code, git_libgit2_opts(GIT_OPT_ENABLE_STRICT_SYMBOLIC_REF_CREATION, 1));
   code = std::min(code, git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1));
-  code = std::min(
-      code, git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, durability == Durability::fsync ? 1 : 0));
-  code = std::min(code, git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECTS, kMaxPackObjects));
-  code = std::min(code, git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECT_SIZE,
-                                         static_cast<std::size_t>(kMaxObject)));
+  code = std::min(code,
+                  git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, use == Use::repositories ? 1 : 0));
+  if (use == Use::posted) {
+    code = std::min(code, git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECTS, kMaxPackObjects));
+    code = std::min(code, git_libgit2_opts(GIT_OPT_SET_PACK_MAX_OBJECT_SIZE,
+                                           static_cast<std::size_t>(kMaxObject)));
+  }
   if (code < 0) return fail_git(code, "set up libgit2");
   return session;
 }

@@ -10,6 +10,8 @@ add_library(tasks_git STATIC
   git_pack.cc
   git_patch.cc
   git_patch_text.cc
+  git_refs.cc
+  git_remote.cc
   git_tree.cc)
 target_include_directories(tasks_git PUBLIC ${CMAKE_SOURCE_DIR})
 target_link_libraries(tasks_git PUBLIC tasks sandbox_os PRIVATE PkgConfig::LIBGIT2 project_warnings

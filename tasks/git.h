@@ -27,15 +27,16 @@ inline constexpr std::uint64_t kMaxObject = 256ULL << 20U;  // bytes of one blob
 inline constexpr std::uint64_t kMaxPack = 64ULL << 20U;     // bytes of a posted pack
 inline constexpr std::size_t kMaxPackObjects = 200'000;
 
-// Whether what is written is forced to the disk before a call returns.
-enum class Durability : std::uint8_t { none, fsync };
+// What a process reads: packs that anybody posted, within the bounds above and never kept; or
+// repositories, of any size, where what is written is forced to the disk before a call returns.
+enum class Use : std::uint8_t { posted, repositories };
 
 // The library, set up once a process (in main) before any other call of this folder; ends it on
 // destruction. Empties the configuration search paths, verifies the hash of every object read and
 // refuses objects that name missing ones.
 class Session {
  public:
-  static os::Result<Session> start(Durability durability);
+  static os::Result<Session> start(Use use);
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;
   Session(const Session&) = delete;

@@ -108,7 +108,7 @@ class Completer {
         section = Section::header;
         ++i;
         continue;
-      } else if (section == Section::header && copy_name_line(line)) {
+      } else if (section == Section::header && copy_name_line(i)) {
         continue;
       }
       copy(line, i + 1 < lines_.size() || ends_with_newline_);
@@ -133,7 +133,14 @@ class Completer {
   }
 
   // Copies a header line that holds one name, which the library reads to its first space only.
-  bool copy_name_line(std::string_view line) {
+  bool copy_name_line(std::size_t i) {
+    const std::string_view line = lines_[i];
+    // Nor does it take contents that follow a rename or a mode without this line between them.
+    const std::string_view last = lines_[i - 1];
+    const bool lacks_index =
+        line.starts_with("--- ") && (last.starts_with("rename to ") ||
+                                     last.starts_with("copy to ") || last.starts_with("new mode "));
+    if (lacks_index) insert("index 0000000..0000000");
     for (const std::string_view start :
          {"--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "}) {
       if (!line.starts_with(start)) continue;

@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   const std::string mode = argv[1];
   const Arguments arguments(argv + 2, argv + argc);
   const os::Result<tasks::git::Session> session =
-      tasks::git::Session::start(tasks::git::Durability::none);
+      tasks::git::Session::start(tasks::git::Use::posted);
   if (!session) return report(std::unexpected(session.error()));
   if (is_take(mode, arguments)) return report(take(arguments));
   if (mode == "index-pack" && (arguments.size() == 2 || arguments.size() == 3))

@@ -1,0 +1,163 @@
+#include "runner/git/git_helper.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sandbox/os/fd.h"
+#include "tasks/git.h"
+#include "tasks/git_history.h"
+#include "tasks/git_refs.h"
+#include "tasks/git_remote.h"
+
+namespace runner {
+namespace {
+
+namespace git = tasks::git;
+
+os::Result<void> bound(decltype(RLIMIT_CORE) resource, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return os::fail_errno("read a limit");
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(resource, &limit) != 0) return os::fail_errno("set a limit");
+  return {};
+}
+
+os::Result<void> bound_ourselves() {
+  TRY(bound(RLIMIT_CORE, 0));
+  TRY(bound(RLIMIT_NOFILE, 256));
+  TRY(bound(RLIMIT_CPU, 600));
+  TRY(bound(RLIMIT_DATA, 4ULL << 30U));
+  return bound(RLIMIT_FSIZE, 16ULL << 30U);
+}
+
+git::FileUrls file_urls(const GitRequest& request) {
+  return request.file_urls ? git::FileUrls::allow : git::FileUrls::refuse;
+}
+
+// The remote of a request, its address checked here: this is the process that goes there.
+os::Result<git::Remote> remote_of(const GitRequest& request) {
+  TRY(git::check_url(request.url, file_urls(request)));
+  return git::Remote{request.url, request.credential_file};
+}
+
+os::Result<GitAnswer> tip_answer(const git::Repository& repository, const std::string& ref) {
+  git::Tip tip = TRY(git::read_tip(repository, ref));
+  GitAnswer answer;
+  answer.commit = tip.commit;
+  answer.tree = tip.tree;
+  answer.policy_blob = std::move(tip.policy_blob);
+  answer.policy_sha256 = std::move(tip.policy_sha256);
+  return answer;
+}
+
+os::Result<GitAnswer> fetch(const GitRequest& request) {
+  const git::Remote remote = TRY(remote_of(request));
+  TRY(git::fetch(TRY(git::Repository::open(request.repository)), remote, request.ref));
+  return tip_answer(TRY(git::Repository::open(request.repository)), git::tracking_ref(request.ref));
+}
+
+os::Result<GitAnswer> push(const GitRequest& request) {
+  const git::Remote remote = TRY(remote_of(request));
+  TRY(git::push(TRY(git::Repository::open(request.repository)), remote,
+                {request.ref, request.from, request.to}));
+  GitAnswer answer;
+  answer.commit = TRY(git::remote_tip(remote, request.ref));
+  return answer;
+}
+
+os::Result<GitAnswer> remote_tip(const GitRequest& request) {
+  GitAnswer answer;
+  answer.commit = TRY(git::remote_tip(TRY(remote_of(request)), request.ref));
+  const git::Repository repository = TRY(git::Repository::open(request.repository));
+  const os::Result<git::Commit> commit = repository.commit(answer.commit);
+  if (commit) answer.tree = commit->tree;
+  return answer;
+}
+
+os::Result<GitAnswer> inspect(const GitRequest& request) {
+  GitAnswer answer;
+  for (git::Obstacle& obstacle : TRY(git::inspect(request.repository, request.ref)))
+    answer.obstacles.push_back({std::move(obstacle.code), std::move(obstacle.text)});
+  return answer;
+}
+
+os::Result<GitAnswer> clone_bare(const GitRequest& request) {
+  git::CloneSpec spec{TRY(remote_of(request)), request.repository, request.ref,
+                      git::CloneSpec::Branches::ours};
+  if (request.tracked) spec.branches = git::CloneSpec::Branches::tracked;
+  TRY(git::clone_bare(spec));
+  return GitAnswer{};
+}
+
+os::Result<GitAnswer> answer_or_fail(const GitRequest& request) {
+  switch (request.operation) {
+    case GitOperation::tip:
+      return tip_answer(TRY(git::Repository::open(request.repository)), request.ref);
+    case GitOperation::fetch:
+      return fetch(request);
+    case GitOperation::add_pack:
+      TRY(git::add_pack_files(request.repository, {request.pack, request.index, request.to}));
+      return GitAnswer{};
+    case GitOperation::update_ref:
+      TRY(git::move_ref(TRY(git::Repository::open(request.repository)),
+                        {request.ref, request.from, request.to}));
+      return GitAnswer{};
+    case GitOperation::push:
+      return push(request);
+    case GitOperation::remote_tip:
+      return remote_tip(request);
+    case GitOperation::is_ancestor: {
+      GitAnswer answer;
+      answer.holds = TRY(git::descends_from(TRY(git::Repository::open(request.repository)),
+                                            request.to, request.from));
+      return answer;
+    }
+    case GitOperation::inspect:
+      return inspect(request);
+    case GitOperation::clone_bare:
+      return clone_bare(request);
+  }
+  return os::fail(os::Code::internal, "unknown operation");
+}
+
+GitAnswer from_error(const os::Error& error) {
+  GitAnswer answer;
+  answer.error_code = os::code_name(error.code);
+  answer.error_message = error.message;
+  return answer;
+}
+
+os::Result<GitAnswer> read_and_answer() {
+  TRY(bound_ourselves());
+  const std::string line = TRY(os::read_all(STDIN_FILENO, kMaxGitLine));
+  const GitRequest request = TRY(decode_git_request(line));
+  const git::Session session = TRY(git::Session::start(git::Use::repositories));
+  return answer_git_request(request);
+}
+
+}  // namespace
+
+GitAnswer answer_git_request(const GitRequest& request) {
+  // An id that an operation needs but was left out must not reach the library.
+  const bool needs_both = request.operation == GitOperation::update_ref ||
+                          request.operation == GitOperation::push ||
+                          request.operation == GitOperation::is_ancestor;
+  const bool lacks_from = needs_both && request.from.empty();
+  const bool needs_to = needs_both || request.operation == GitOperation::add_pack;
+  if (lacks_from || (needs_to && request.to.empty()))
+    return from_error({os::Code::invalid, "the request names no commit", 0});
+  const os::Result<GitAnswer> answer = answer_or_fail(request);
+  return answer ? *answer : from_error(answer.error());
+}
+
+int run_git_helper() {
+  const os::Result<GitAnswer> answer = read_and_answer();
+  const GitAnswer said = answer ? *answer : from_error(answer.error());
+  return os::write_all(STDOUT_FILENO, encode(said) + "\n") ? 0 : 2;
+}
+
+}  // namespace runner
