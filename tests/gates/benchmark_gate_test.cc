@@ -281,6 +281,16 @@ TEST(FindTrend, IsUndecidedBeforeTheFirstLook) {
   EXPECT_EQ(trend.pairs, 0);
 }
 
+TEST(FindTrend, CallsWhatIsSurelyOverTheLowerMarginARegressionUnlessItIsSurelyWithin) {
+  std::vector<double> between;
+  for (int i = 0; i < 48; ++i) between.push_back(std::log(i % 2 == 0 ? 1.04 : 1.14));
+  const gates::TrendResult trend = gates::find_trend(between, 1, gates::margins_of({100'000}));
+  EXPECT_EQ(trend.trend, gates::Trend::regressed);
+  EXPECT_EQ(trend.pairs, 16);
+  EXPECT_LT(trend.low, 1.1);
+  EXPECT_GT(trend.high, 1.1);
+}
+
 TEST(FindTrend, NeedsMorePairsForMoreBenchmarks) {
   const std::vector<double> slow(48, 1.0);
   const gates::Margins margins = gates::margins_of({100'000});
