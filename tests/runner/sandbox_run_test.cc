@@ -122,10 +122,13 @@ TEST_F(SandboxRun, CopiesTheWorkspaceOutWhenAsked) {
 }
 
 TEST_F(SandboxRun, PassesTheVariablesGivenAndNoneOfOurs) {
-  EXPECT_EQ(run({"--env", "A=1", "--env", "LANG=C", "env"}).output.find("A=1\n"), 0U);
+  const std::string given = run({"--env", "A=1", "--env", "LANG=C", "env"}).output;
+  EXPECT_NE(given.find("A=1\n"), std::string::npos);
+  EXPECT_NE(given.find("LANG=C\n"), std::string::npos);
   const std::string output = run({"env"}).output;
   EXPECT_NE(output.find("PATH=/usr/local/bin:/usr/bin:/bin\n"), std::string::npos);
   EXPECT_NE(output.find("TMPDIR=/tmp\n"), std::string::npos);
+  EXPECT_EQ(output.find(temporary_.path()), std::string::npos);
 }
 
 TEST_F(SandboxRun, IsCancelledByASignalAndLeavesNothing) {
