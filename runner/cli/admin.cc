@@ -1,7 +1,7 @@
 // project, token, policy show, status: what an operator sets up and looks at.
-#include <fmt/format.h>
-
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "runner/cli/answers.h"
 #include "runner/cli/commands.h"
@@ -21,8 +21,8 @@ std::vector<std::string> project_row(const ProjectAnswer& project) {
   std::string state = project.authority;
   if (project.holds_policy) state += ", policy held here";
   if (!project.frozen.empty()) state += ", frozen: " + project.frozen;
-  return {project.name, project.target,
-          project.url.empty() ? project.repository : project.url, state};
+  return {project.name, project.target, project.url.empty() ? project.repository : project.url,
+          state};
 }
 
 // The paths of a server's machine are absolute.
@@ -159,11 +159,10 @@ int run_command(const StatusCommand& command) {
   call.path = "/readyz";
   // Not tried again: "not ready" is the answer.
   std::string body;
-  const os::Result<HttpAnswer> ready =
-      session->client().stream(call, [&](std::string_view piece) {
-        body += piece;
-        return body.size() <= Client::kMaxAnswer;
-      });
+  const os::Result<HttpAnswer> ready = session->client().stream(call, [&](std::string_view piece) {
+    body += piece;
+    return body.size() <= Client::kMaxAnswer;
+  });
   if (!ready) return tell(ready.error());
   const Told<HttpAnswer> machines = session->get("/v1/machines");
   if (!machines) return machines.error();

@@ -1,7 +1,6 @@
 #include "runner/cli/answers.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire.h"
@@ -242,9 +241,8 @@ std::string describe_event(std::string_view type, std::string_view data) {
 
 std::string submission_body(const SubmitCommand& command, const std::string& patch,
                             const std::string& commit, const std::string& pack) {
-  json body{{"project", command.project},
-            {"intent", command.intent},
-            {"priority", command.priority}};
+  json body{
+      {"project", command.project}, {"intent", command.intent}, {"priority", command.priority}};
   set_text(body, "base", command.base);
   set_text(body, "title", command.title);
   set_text(body, "family", command.family);

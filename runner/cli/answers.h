@@ -16,7 +16,7 @@ namespace runner::cli {
 
 // A problem document (RFC 9457).
 struct Problem {
-  std::string code;    // empty: the body was none
+  std::string code;  // empty: the body was none
   std::string detail;
   std::string next_step;
   std::vector<std::pair<std::string, std::string>> fields;  // JSON pointer, what is wrong
@@ -43,9 +43,9 @@ struct TaskAnswer {
   std::vector<GateAnswer> gates;
   std::int64_t approvals_needed = 0, owners_needed = 0, approvals_valid = 0;
   std::vector<ApprovalAnswer> approvals;
-  std::vector<std::string> asks;           // inconclusive gates that an approval must name
+  std::vector<std::string> asks;             // inconclusive gates that an approval must name
   std::string promoted_to, promoted_target;  // empty: did not land
-  std::vector<std::string> steps;          // that have logs
+  std::vector<std::string> steps;            // that have logs
   std::string etag;
 
   // No wait makes more of it without a person.

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -7,6 +5,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "runner/cli/options.h"
 #include "runner/version.h"
@@ -20,7 +20,7 @@ constexpr const char* kFooter =
     "Exit codes: 0 accepted or done, 1 rejected, 2 usage, 3 error (try again), 4 not permitted,\n"
     "5 not found, 6 a wait ended first, 7 conflict or policy, 8 awaiting approval,\n"
     "9 inconclusive, 130 cancelled or interrupted.\n"
-    "The server: --url, PROOFHOUSE_URL, ~/.config/proofhouse/config.yaml, or a server of this "
+    "The server: --server, PROOFHOUSE_URL, ~/.config/proofhouse/config.yaml, or a server of this "
     "machine.\n"
     "The token: --token-file, PROOFHOUSE_TOKEN_FILE, PROOFHOUSE_TOKEN, then as above.";
 
@@ -102,7 +102,7 @@ template <class T>
 CLI::App* CommandLine::add_client(CLI::App& parent, const std::string& name,
                                   const std::string& about, std::shared_ptr<T> options) {
   CLI::App* const sub = add(parent, name, about, options);
-  sub->add_option("--url", options->server.url, "The server, http://HOST[:PORT]");
+  sub->add_option("--server", options->server.url, "The server, http://HOST[:PORT]");
   sub->add_option("--token-file", options->server.token_file, "File (mode 0600) with the token");
   sub->add_flag("--json", options->server.json, "Data as one JSON object on standard output");
   return sub;
@@ -211,9 +211,8 @@ void CommandLine::add_decision(const std::string& name, const std::string& about
 
 void CommandLine::add_check() {
   auto options = std::make_shared<CheckCommand>();
-  CLI::App* const sub =
-      add(app_, "check", "Check commits of this repository, without a server (needs root)",
-          options);
+  CLI::App* const sub = add(
+      app_, "check", "Check commits of this repository, without a server (needs root)", options);
   sub->add_option("--base", options->base, "Revision that is trusted, and whose policy counts")
       ->required();
   sub->add_option("--head", options->head, "Revision that is checked (default: HEAD)");
@@ -223,8 +222,8 @@ void CommandLine::add_check() {
       {"text", ReportForm::text}, {"json", ReportForm::json}, {"md", ReportForm::markdown}};
   sub->add_option("--format", options->form, "text, json or md")
       ->transform(CLI::Transformer(forms).description("text|json|md"));
-  sub->add_flag_callback("--json", [options] { options->form = ReportForm::json; },
-                         "The same as --format json");
+  sub->add_flag_callback(
+      "--json", [options] { options->form = ReportForm::json; }, "The same as --format json");
   add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");
   add_list(sub, "--removes", options->removes, "Test that the change takes away on purpose");
   sub->add_option("--claim-text", options->claim_text, "What the change does");
@@ -248,7 +247,7 @@ void CommandLine::add_project() {
   CLI::App* const sub = add_client(*group, "add", "Register a repository", options);
   sub->add_option("name", options->name)->required();
   sub->add_option("--repo", options->repository, "Path of the repository on the server");
-  sub->add_option("--url", options->url,
+  sub->add_option("--url,--remote", options->url,
                   "Where it is fetched from and pushed to (authority remote)");
   sub->add_option("--target", options->target, "Branch that changes land on, refs/heads/main")
       ->required();
@@ -262,13 +261,13 @@ void CommandLine::add_project() {
 void CommandLine::add_token() {
   CLI::App* const group = add_group("token", "Principals and their tokens (administrators)");
   auto create = std::make_shared<TokenCreateCommand>();
-  CLI::App* sub = add_client(
-      *group, "create", "Make a token, and the principal and its roles if need be", create);
+  CLI::App* sub = add_client(*group, "create",
+                             "Make a token, and the principal and its roles if need be", create);
   sub->add_option("principal", create->principal)->required();
   sub->add_option("--owner", create->owner, "Principal who answers for it");
-  CLI::Option* const role = add_list(sub, "--role", create->roles, "Role it gets")
-                                ->check(CLI::IsMember({"agent", "ci", "reviewer", "owner",
-                                                       "admin"}));
+  CLI::Option* const role =
+      add_list(sub, "--role", create->roles, "Role it gets")
+          ->check(CLI::IsMember({"agent", "ci", "reviewer", "owner", "admin"}));
   CLI::Option* const project =
       sub->add_option("-p,--project", create->project, "Project the roles are for; *: every one");
   project->needs(role);
@@ -322,7 +321,7 @@ std::string explain(CLI::App* app, const std::string& word) {
   const std::string plain = word.substr(0, word.find('='));
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string nearest = tasks::nearest_name(plain, views);
-  std::string text = is_option      ? "unknown option " + plain
+  std::string text = is_option       ? "unknown option " + plain
                      : names.empty() ? "unexpected argument '" + word + "'"
                                      : "unknown command '" + word + "'";
   if (!nearest.empty()) text += "; did you mean " + nearest + "?";

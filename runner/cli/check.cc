@@ -1,8 +1,8 @@
 // check: the whole job in a repository, without a server.
 //
 // Judges commits, never the working tree: what is tested is the head's tree, taken in by a jailed
-// ingest from the repository's objects, under the base's policy. Needs root for its own executor and
-// jails; keeps trees and builds of bases in the cache.
+// ingest from the repository's objects, under the base's policy. Needs root for its own executor
+// and jails; keeps trees and builds of bases in the cache.
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,8 +117,7 @@ os::Result<AttemptStart> lease(const tasks::Policy& policy, const ExecutorProbe&
   start.memory = os::Bytes{static_cast<std::uint64_t>(needs.memory)};
   const std::size_t count =
       std::min(probe.cpus.size(), static_cast<std::size_t>(std::max(needs.cpus, 1)));
-  start.cpus.assign(probe.cpus.begin(),
-                    probe.cpus.begin() + static_cast<std::ptrdiff_t>(count));
+  start.cpus.assign(probe.cpus.begin(), probe.cpus.begin() + static_cast<std::ptrdiff_t>(count));
   return start;
 }
 
@@ -144,16 +143,15 @@ std::string last_lines(std::string_view text, std::size_t count) {
 // The end of what the run printed that the reason rests on.
 void show_log(const CheckAttempt& attempt, const tasks::Evidence& evidence,
               const gates::Judgement& judgement) {
-  const auto run = std::ranges::find(evidence.runs, judgement.reason.evidence,
-                                     &tasks::RunRecord::id);
+  const auto run =
+      std::ranges::find(evidence.runs, judgement.reason.evidence, &tasks::RunRecord::id);
   if (judgement.reason.evidence.empty() || run == evidence.runs.end()) return;
   const std::string& blob =
       run->log.tail_sha256.empty() ? run->log.head_sha256 : run->log.tail_sha256;
   if (blob.empty()) return;
   const os::Result<std::string> log = attempt.read("evidence/" + blob, kLogLimit);
   if (!log || log->empty()) return;
-  say("the end of what step " + run->key.step.str() + " printed:" +
-      last_lines(*log, kShownLines));
+  say("the end of what step " + run->key.step.str() + " printed:" + last_lines(*log, kShownLines));
 }
 
 os::Result<int> judge(Check& check, const CheckAttempt& attempt, tasks::Evidence& evidence,
@@ -214,8 +212,7 @@ int tell_refusal(const tasks::Refusal& refusal) {
 }
 
 os::Result<int> run_check(const CheckCommand& command) {
-  CheckSource source =
-      TRY(find_check_source(command.repository, command.base, command.head));
+  CheckSource source = TRY(find_check_source(command.repository, command.base, command.head));
   std::string policy = TRY(held_policy(command));
   if (source.is_dirty) say("uncommitted edits are not judged: only commits are");
   if (source.base == source.head) say("there is no commit between the two: the base is judged");

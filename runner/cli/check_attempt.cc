@@ -54,7 +54,7 @@ void wait_until_gone(Executor& executor, const std::string& id) {
 }  // namespace
 
 void cancel_on_interrupt() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
@@ -87,7 +87,8 @@ CheckAttempt::~CheckAttempt() {
   if (executor_ == nullptr) return;
   const os::Result<void> removed = executor_->remove(tasks::AttemptId(id_), kFence);
   // An executor that is gone leaves the directory to the next check's sweep.
-  if (removed) static_cast<void>(os::remove_tree(directory_.substr(0, directory_.rfind('/'))).has_value());
+  if (removed)
+    static_cast<void>(os::remove_tree(directory_.substr(0, directory_.rfind('/'))).has_value());
 }
 
 os::Result<CheckAttempt> CheckAttempt::create(const CheckCache& cache, Executor& executor) {
@@ -169,8 +170,8 @@ os::Result<void> load_parsed_reports(int attempt_directory, tasks::Evidence& evi
   for (tasks::RunRecord& run : evidence.runs)
     for (tasks::ReportRecord& report : run.reports)
       if (!report.parsed_sha256.empty())
-        report.parsed = TRY(
-            tasks::report_from_json(TRY(store.get(report.parsed_sha256, kReportLimit))));
+        report.parsed =
+            TRY(tasks::report_from_json(TRY(store.get(report.parsed_sha256, kReportLimit))));
   return {};
 }
 

@@ -30,7 +30,7 @@ os::Result<std::string> cache_directory() {
 
 // What runs as root below a directory that another user can change would be that user's.
 os::Result<void> check_owner(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return os::fail_errno("stat " + path);
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 022U) != 0)
     return os::fail(os::Code::denied,
@@ -53,7 +53,7 @@ struct Aged {
 os::Result<std::vector<Aged>> by_age(const std::string& path) {
   std::vector<Aged> entries;
   for (std::string& name : TRY(os::list_directory(path))) {
-    struct stat info {};
+    struct stat info{};
     if (::lstat((path + "/" + name).c_str(), &info) == 0)
       entries.push_back({std::move(name), info.st_ctim});
   }
@@ -116,8 +116,8 @@ os::Result<void> CheckCache::keep_base(const std::string& key, const tasks::Evid
     for (const tasks::ReportRecord& report : run.reports)
       if (!report.parsed_sha256.empty())
         TRY(write_plain(unfinished + "/" + report.parsed_sha256,
-                        TRY(os::read_file_at(attempt_directory,
-                                             "evidence/" + report.parsed_sha256, kReportLimit))));
+                        TRY(os::read_file_at(attempt_directory, "evidence/" + report.parsed_sha256,
+                                             kReportLimit))));
   TRY(os::write_file_durably(unfinished + "/base.json", tasks::evidence_to_json(base), 0600));
   if (::rename(unfinished.c_str(), target.c_str()) != 0) return os::fail_errno("keep " + target);
   return {};

@@ -26,7 +26,8 @@ class CheckCache {
   os::Result<void> forget_base(const std::string& key) const;
   // Writes it into an attempt's directory as base.json, with its reports below evidence/.
   os::Result<void> stage_base(const std::string& key, const std::string& attempt) const;
-  // Keeps it, if its build was kept and it was not yet; the reports' blobs are read from the attempt's evidence/.
+  // Keeps it, if its build was kept and it was not yet; the reports' blobs are read from the
+  // attempt's evidence/.
   os::Result<void> keep_base(const std::string& key, const tasks::Evidence& base,
                              int attempt_directory) const;
 

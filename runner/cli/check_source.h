@@ -9,8 +9,8 @@
 namespace runner::cli {
 
 struct CheckSource {
-  std::string git_dir;  // where the objects are; never written to
-  tasks::CommitId tip;  // of the base revision: its policy counts
+  std::string git_dir;   // where the objects are; never written to
+  tasks::CommitId tip;   // of the base revision: its policy counts
   tasks::CommitId base;  // where the change begins: the tip, or what both have in common
   tasks::CommitId head;
   bool is_dirty = false;  // there are edits that no commit holds: they are not judged

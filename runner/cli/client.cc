@@ -1,6 +1,5 @@
 #include "runner/cli/client.h"
 
-#include <fmt/format.h>
 #include <httplib.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <random>
 #include <thread>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "runner/cli/terminal.h"
 #include "runner/version.h"
@@ -32,7 +33,7 @@ std::string lower(std::string text) {
 
 bool is_to_be_tried_again(int status) { return status == 429 || status == 503; }
 
-// What Retry-After asks for (in seconds; the form with a date counts as absent), else 1, 2, 4 … s,
+// What Retry-After asks for (in seconds; the form with a date counts as absent), else 1, 2, 4 ... s,
 // and up to a quarter more: clients that were refused together do not come back together.
 milliseconds pause_before(const HttpAnswer& answer, int tries) {
   const std::string asked = answer.header("retry-after");
@@ -109,8 +110,8 @@ os::Result<HttpAnswer> Client::stream(const HttpCall& call,
   if (!result && result.error() == httplib::Error::Canceled)
     return os::fail(os::Code::cancelled, url_ + call.path + ": broken off");
   if (!result)
-    return os::fail(os::Code::unavailable, fmt::format("{} {}: {}", url_, call.path,
-                                                       httplib::to_string(result.error())));
+    return os::fail(os::Code::unavailable,
+                    fmt::format("{} {}: {}", url_, call.path, httplib::to_string(result.error())));
   if (result->status >= 300 && result->status < 400 && result->status != 304)
     return os::fail(os::Code::denied,
                     fmt::format("{} answers with a redirect, which is not followed", url_));

@@ -45,11 +45,10 @@ os::Result<std::string> find_repository(const std::string& directory) {
 
 os::Result<CommitPack> pack_commit(const CommitRequest& request) {
   const tasks::git::Session session =
-      TRY(tasks::git::Session::start(tasks::git::Durability::none));
-  const std::string path = request.repository.empty() ? TRY(find_repository({}))
-                                                       : request.repository;
-  const tasks::git::Repository repository =
-      TRY_CONTEXT(tasks::git::Repository::open(path), path);
+      TRY(tasks::git::Session::start(tasks::git::Use::repositories));
+  const std::string path =
+      request.repository.empty() ? TRY(find_repository({})) : request.repository;
+  const tasks::git::Repository repository = TRY_CONTEXT(tasks::git::Repository::open(path), path);
   CommitPack result;
   const CommitId commit = TRY(resolve(repository, request.commit));
   result.commit = commit.hex();

@@ -34,8 +34,8 @@ Told<bool> ask(Session& session, const DecideCommand& command, const TaskAnswer&
 
 // True if the decision is to be sent.
 Told<bool> is_meant(Session& session, const DecideCommand& command, const TaskAnswer& task) {
-  const bool is_named = command.commit.size() >= kShortestCommit &&
-                        task.candidate.starts_with(command.commit);
+  const bool is_named =
+      command.commit.size() >= kShortestCommit && task.candidate.starts_with(command.commit);
   if (!command.commit.empty() && !is_named) {
     say("the candidate of " + task.id + " is " + task.candidate + ", not " + command.commit +
         "; look at it again");

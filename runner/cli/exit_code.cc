@@ -12,8 +12,8 @@ struct VerdictRow {
 };
 
 constexpr std::array kVerdicts{
-    VerdictRow{"accepted", kExitOk},      VerdictRow{"rejected", kExitRejected},
-    VerdictRow{"error", kExitError},      VerdictRow{"inconclusive", kExitInconclusive},
+    VerdictRow{"accepted", kExitOk},           VerdictRow{"rejected", kExitRejected},
+    VerdictRow{"error", kExitError},           VerdictRow{"inconclusive", kExitInconclusive},
     VerdictRow{"cancelled", kExitInterrupted},
 };
 

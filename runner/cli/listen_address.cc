@@ -21,8 +21,7 @@ os::Result<ListenAddress> parse_listen_address(std::string_view text) {
     const std::string_view port = text.substr(colon + 1);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     address.host = host;
-    const auto [end, error] =
-        std::from_chars(port.data(), port.data() + port.size(), address.port);
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
     if (error != std::errc() || end != port.data() + port.size()) address.port = -1;
   }
   if (address.host.empty() || address.port < 0 || address.port > kMaxPort)
@@ -38,8 +37,7 @@ os::Result<ListenAddress> parse_listen_address(std::string_view text) {
 os::Result<std::string> url_of(std::string_view listen, int port) {
   const ListenAddress address = TRY(parse_listen_address(listen));
   const bool is_v6 = address.host.find(':') != address.host.npos;
-  return "http://" + (is_v6 ? "[" + address.host + "]" : address.host) + ":" +
-         std::to_string(port);
+  return "http://" + (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(port);
 }
 
 }  // namespace runner::cli

@@ -13,8 +13,8 @@ struct ListenAddress {
   int port = 0;  // 0: any free one
 };
 
-// "127.0.0.1:8470", "[::1]:0", "localhost:8470". invalid: not such a one, or not loopback: beyond it
-// a proxy has to stand in front, which is not supported yet.
+// "127.0.0.1:8470", "[::1]:0", "localhost:8470". invalid: not such a one, or not loopback: beyond
+// it a proxy has to stand in front, which is not supported yet.
 os::Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // "http://127.0.0.1:8470" for that address with the port that was really taken.

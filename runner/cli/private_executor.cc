@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+
 #include <nlohmann/json.hpp>
 
 #include "runner/cli/exit_code.h"

@@ -15,8 +15,8 @@ struct Account {
   std::string name;  // as it was given
 };
 
-// An account by name, or a number, which needs no account: its group is the account's, else the same
-// number. invalid: root itself; not_found.
+// An account by name, or a number, which needs no account: its group is the account's, else the
+// same number. invalid: root itself; not_found.
 os::Result<Account> find_account(const std::string& user);
 
 // Becomes that user for the rest of the process's life, with no supplementary groups, no

@@ -2,14 +2,20 @@
 //
 // Started as root it starts its own executor on a socketpair, makes the data directory for `user`,
 // and becomes that user before it opens anything of a task; started as an ordinary user it needs a
-// running executor's socket. Attempts live on when it ends.
+// running executor's socket. Attempts live on when it ends. `keys/git` in the data directory, if it
+// is there, is what remote repositories are reached with (see tasks/git_remote.h).
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "runner/cli/commands.h"
@@ -21,7 +27,7 @@
 #include "runner/cli/runtime_file.h"
 #include "runner/cli/terminal.h"
 #include "runner/executor/local.h"
-#include "runner/git/client.h"
+#include "runner/git/git_client.h"
 #include "runner/http/api.h"
 #include "runner/http/server.h"
 #include "runner/log.h"
@@ -35,6 +41,26 @@ namespace {
 // The lane answers health checks when every other thread is busy.
 constexpr std::size_t kLaneThreads = 6;
 constexpr timespec kLook{.tv_sec = 1, .tv_nsec = 0};
+// An orderly end takes no longer: an open event stream would hold it up for minutes, and what was
+// promised is durable already.
+constexpr std::chrono::seconds kEndLimit{5};
+
+// Ends the process when its orderly end takes too long.
+class EndDeadline {
+ public:
+  void arm(int code) {
+    timer_ = std::jthread([code](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      never.wait_for(lock, stop, kEndLimit, [] { return false; });
+      if (!stop.stop_requested()) ::_exit(code);
+    });
+  }
+
+ private:
+  std::jthread timer_;
+};
 
 // What has to be had while we may still be root.
 struct Prepared {
@@ -44,7 +70,7 @@ struct Prepared {
 
 os::Result<void> give_data_directory(const std::string& path, const Account& account) {
   TRY(os::make_directories(path, 0711));
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return os::fail_errno("stat " + path);
   if (info.st_uid == account.uid) return {};
   if (info.st_uid != 0 || !TRY(os::list_directory(path)).empty())
@@ -57,7 +83,7 @@ os::Result<void> give_data_directory(const std::string& path, const Account& acc
 std::optional<RuntimeFile> open_runtime_file() {
   os::Result<RuntimeFile> file = RuntimeFile::open();
   if (file) return std::move(*file);
-  log_line(LogLevel::warn, "commands need --url: the runtime file cannot be written",
+  log_line(LogLevel::warn, "commands need --server: the runtime file cannot be written",
            {{"error", file.error().message}});
   return std::nullopt;
 }
@@ -102,8 +128,8 @@ sigset_t block_end_signals() {
   return set;
 }
 
-// Until a signal asks for the end (0), or the executor is gone: without root we cannot start another
-// one, but who started us can start both anew.
+// Until a signal asks for the end (0), or the executor is gone: without root we cannot start
+// another one, but who started us can start both anew.
 int wait_for_end(const sigset_t& signals, const LocalExecutor& executor) {
   while (true) {
     const int signal = ::sigtimedwait(&signals, nullptr, &kLook);
@@ -116,6 +142,16 @@ int wait_for_end(const sigset_t& signals, const LocalExecutor& executor) {
       return kExitError;
     }
   }
+}
+
+os::Result<GitClientOptions> git_options(const Config& config) {
+  GitClientOptions options;
+  options.program = TRY(os::program_directory()) + "/proofhouse";
+  // Only an administrator registers a project, so a path as its address is an administrator's word.
+  options.file_urls = true;
+  const std::string credential = config.data + "/keys/git";
+  if (::access(credential.c_str(), R_OK) == 0) options.credential_file = credential;
+  return options;
 }
 
 // Both HTTP servers: the public one and the lane.
@@ -143,15 +179,14 @@ os::Result<Doors> open_doors(const Config& config, Api& api) {
 
 os::Result<int> serve(const Config& config) {
   ::umask(022);
-  Prepared prepared = ::geteuid() == 0 ? TRY(prepare_as_root(config)) : TRY(prepare_as_user(config));
+  Prepared prepared =
+      ::geteuid() == 0 ? TRY(prepare_as_root(config)) : TRY(prepare_as_user(config));
   const sigset_t signals = block_end_signals();
   std::unique_ptr<LocalExecutor> executor =
       TRY(connect_executor(config, std::move(prepared.executor)));
   const LocalExecutor& watched = *executor;
-  GitClientOptions git;
-  git.program = TRY(os::program_directory()) + "/proofhouse";
-  std::unique_ptr<ServiceCore> service = TRY(
-      ServiceCore::open(config, std::move(executor), std::make_unique<GitClient>(std::move(git))));
+  std::unique_ptr<ServiceCore> service = TRY(ServiceCore::open(
+      config, std::move(executor), std::make_unique<GitClient>(TRY(git_options(config)))));
   service->start();
   Api api(*service, {});
   Doors doors = TRY(open_doors(config, api));
@@ -159,15 +194,15 @@ os::Result<int> serve(const Config& config) {
   if (prepared.runtime_file) {
     const os::Result<void> written =
         prepared.runtime_file->write(url, config.data + "/admin.token");
-    if (!written)
-      log_line(LogLevel::warn, "runtime file", {{"error", written.error().message}});
+    if (!written) log_line(LogLevel::warn, "runtime file", {{"error", written.error().message}});
   }
   log_line(LogLevel::info, "listening", {{"url", url}});
   const int code = wait_for_end(signals, watched);
+  prepared.runtime_file.reset();
   service->drain();
+  service->stop();
   doors.http->stop();
   doors.lane->stop();
-  service->stop();
   return code;
 }
 

@@ -6,8 +6,9 @@
 
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "sandbox/os/fd.h"
 #include "sandbox/os/files.h"
@@ -47,7 +48,8 @@ os::Result<Finding> read_user_config(const std::string& path) {
   if (const auto root = tasks::read_yaml_tree(*text, problems);
       root && root->kind != tasks::YamlNode::Kind::nothing) {
     tasks::PolicyFields fields(problems);
-    if (fields.open_map(*root, "the configuration", {.names = {"url", "token_file"}, .later = {}})) {
+    if (fields.open_map(*root, "the configuration",
+                        {.names = {"url", "token_file"}, .later = {}})) {
       if (const auto* url = root->find("url")) fields.read_text(*url, "url", 2000, found.url);
       if (const auto* file = root->find("token_file"))
         fields.read_text(*file, "token_file", 4000, found.token_file);
@@ -78,11 +80,11 @@ os::Result<std::string> checked_url(std::string url, const std::string& from) {
   while (url.ends_with('/')) url.pop_back();
   if (url.starts_with("https://"))
     return os::fail(os::Code::invalid,
-                    from + ": https is not supported yet; use http on the server's own machine, "
-                           "or a tunnel to it");
+                    from +
+                        ": https is not supported yet; use http on the server's own machine, "
+                        "or a tunnel to it");
   const std::string_view rest = std::string_view(url).substr(url.starts_with("http://") ? 7 : 0);
-  if (!url.starts_with("http://") || rest.empty() ||
-      rest.find_first_of("/?#@ \t\r\n") != rest.npos)
+  if (!url.starts_with("http://") || rest.empty() || rest.find_first_of("/?#@ \t\r\n") != rest.npos)
     return os::fail(os::Code::invalid, from + ": '" + url + "' is not http://HOST[:PORT]");
   return url;
 }
@@ -133,7 +135,7 @@ AddressSources address_sources() {
 
 os::Result<ServerAddress> find_server(const ServerFlags& flags, const AddressSources& sources) {
   Search search;
-  TRY(search.offer({flags.url, flags.token_file}, "--url", "--token-file"));
+  TRY(search.offer({flags.url, flags.token_file}, "--server", "--token-file"));
   const auto variable = [&](const char* name) {
     return sources.variable(name).value_or(std::string());
   };
@@ -158,15 +160,16 @@ os::Result<ServerAddress> find_server(const ServerFlags& flags, const AddressSou
     break;
   }
   if (!search.has_url())
-    return os::fail(os::Code::not_found,
-                    "no server is known; start one with `proofhouse serve`, or name it with --url "
-                    "or PROOFHOUSE_URL");
+    return os::fail(
+        os::Code::not_found,
+        "no server is known; start one with `proofhouse serve`, or name it with --server "
+        "or PROOFHOUSE_URL");
   return search.address();
 }
 
 os::Result<std::string> read_token_file(const std::string& path) {
   const os::Fd file = TRY(os::open_file(path, O_RDONLY | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return os::fail_errno("stat " + path);
   if (!S_ISREG(info.st_mode)) return os::fail(os::Code::denied, path + " is no plain file");
   if ((info.st_mode & 077U) != 0)

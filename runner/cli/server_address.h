@@ -18,16 +18,16 @@ struct ServerFlags {
 };
 
 struct ServerAddress {
-  std::string url;    // "http://host:port", no '/' at the end
-  std::string token;  // empty: none was found
-  std::string url_from, token_from;  // for messages: "--url", "PROOFHOUSE_URL", a path
+  std::string url;                   // "http://host:port", no '/' at the end
+  std::string token;                 // empty: none was found
+  std::string url_from, token_from;  // for messages: "--server", "PROOFHOUSE_URL", a path
 };
 
 // Where to look, besides the flags. Never a file of a project: a hostile checkout could steal the
 // token or answer in the server's place.
 struct AddressSources {
   std::function<std::optional<std::string>(const char*)> variable;  // of the environment
-  std::string config_file;                 // of the user; empty: none
+  std::string config_file;                                          // of the user; empty: none
   std::vector<std::string> runtime_files;  // written by a running server; first found counts
 };
 
@@ -35,10 +35,10 @@ struct AddressSources {
 // $XDG_RUNTIME_DIR/proofhouse/default.json, /run/proofhouse/default.json.
 AddressSources address_sources();
 
-// Each of url and token from the first that has it: the flags; PROOFHOUSE_URL, PROOFHOUSE_TOKEN_FILE,
-// PROOFHOUSE_TOKEN; the user's configuration (`url:`, `token_file:`); a running server's file.
-// not_found: no url. denied: a token file that others can read (its mode must be 0600 or less) or
-// that is no plain file. invalid: a file or a URL that cannot be read.
+// Each of url and token from the first that has it: the flags; PROOFHOUSE_URL,
+// PROOFHOUSE_TOKEN_FILE, PROOFHOUSE_TOKEN; the user's configuration (`url:`, `token_file:`); a
+// running server's file. not_found: no url. denied: a token file that others can read (its mode
+// must be 0600 or less) or that is no plain file. invalid: a file or a URL that cannot be read.
 os::Result<ServerAddress> find_server(const ServerFlags& flags, const AddressSources& sources);
 
 // The token in a file of at most 4 KiB, without the white space around it.

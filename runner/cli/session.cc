@@ -60,9 +60,8 @@ Told<Session> Session::open(const ServerFlags& flags) {
   if (!address) {
     say(address.error().message);
     // No server to speak with is the same to a caller as one that does not answer.
-    return std::unexpected(address.error().code == os::Code::not_found
-                               ? kExitError
-                               : exit_code_of(address.error()));
+    return std::unexpected(
+        address.error().code == os::Code::not_found ? kExitError : exit_code_of(address.error()));
   }
   return Session(*address, flags.json);
 }
@@ -73,10 +72,9 @@ Told<HttpAnswer> Session::call(const HttpCall& call) {
   if (answer->status >= 400) {
     const int code = tell_refusal(*answer, json_);
     if (answer->status == 401)
-      say(address_.token.empty()
-              ? "no token was found; see `proofhouse --help`"
-              : "the token is from " + address_.token_from + ", the server from " +
-                    address_.url_from);
+      say(address_.token.empty() ? "no token was found; see `proofhouse --help`"
+                                 : "the token is from " + address_.token_from +
+                                       ", the server from " + address_.url_from);
     return std::unexpected(code);
   }
   return *answer;
@@ -101,14 +99,14 @@ std::string task_path(const std::string& id, std::string_view rest) {
 }
 
 void say_on_interrupt(std::string_view notice) {
-  const std::string text = "\n" + escape_text(notice) + "\n";
+  const std::string text = notice.empty() ? "" : "\n" + escape_text(notice) + "\n";
   const unsigned next = g_notice_place.load() + 1;
   auto& place = g_notices[next % 2];
   const std::size_t length = std::min(text.size(), place.size());
   std::copy_n(text.begin(), length, place.begin());
   g_notice_place = next;
   g_notice_length = length;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
 }

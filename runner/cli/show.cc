@@ -1,9 +1,9 @@
 // show, list, why, cancel, rejudge, logs: read a server's tasks.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "runner/cli/answers.h"
 #include "runner/cli/commands.h"
@@ -69,9 +69,9 @@ int print_log(Session& session, const LogsCommand& command) {
   std::int64_t offset = 0;
   say_on_interrupt("");
   while (true) {
-    const Told<HttpAnswer> answer = session.get(
-        task_path(command.task, "/logs/" + encode_component(command.step)) +
-        fmt::format("?offset={}&limit={}", offset, kChunk));
+    const Told<HttpAnswer> answer =
+        session.get(task_path(command.task, "/logs/" + encode_component(command.step)) +
+                    fmt::format("?offset={}&limit={}", offset, kChunk));
     if (!answer) return answer.error();
     const std::int64_t from = std::max(number_of(*answer, "x-log-offset"), offset);
     if (from > offset && !answer->body.empty())
@@ -111,9 +111,9 @@ int run_command(const ListCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();
   std::string path = fmt::format("/v1/tasks?limit={}", command.limit);
-  for (const auto& [name, value] : {std::pair{"project", &command.project},
-                                    std::pair{"state", &command.state},
-                                    std::pair{"principal", &command.principal}})
+  for (const auto& [name, value] :
+       {std::pair{"project", &command.project}, std::pair{"state", &command.state},
+        std::pair{"principal", &command.principal}})
     if (!value->empty()) path += fmt::format("&{}={}", name, encode_component(*value));
   const Told<HttpAnswer> answer = session->get(path);
   if (!answer) return answer.error();

@@ -27,8 +27,8 @@ int finish(const Session& session, const Waited& waited) {
     print(task_text(waited.task));
   const int code = exit_code_of(waited.task.end);
   if (code == kExitWaiting)
-    say(waited.task.id + " is still " + waited.task.end.state +
-        "; to wait on: proofhouse wait " + waited.task.id);
+    say(waited.task.id + " is still " + waited.task.end.state + "; to wait on: proofhouse wait " +
+        waited.task.id);
   return code;
 }
 
@@ -99,9 +99,8 @@ Told<Waited> post_task(Session& session, const SubmitCommand& command, const Cha
   say_on_interrupt("the change may have been posted; look with: proofhouse list");
   const os::Result<HttpAnswer> answer = session.client().send(call);
   if (!answer) {
-    say(answer.error().message +
-        "\nthe change may have been posted; the same command with --key " + key +
-        " posts it once");
+    say(answer.error().message + "\nthe change may have been posted; the same command with --key " +
+        key + " posts it once");
     return std::unexpected(exit_code_of(answer.error()));
   }
   if (answer->status >= 400) return std::unexpected(tell_refusal(*answer, session.is_json()));

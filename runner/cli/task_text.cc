@@ -1,8 +1,8 @@
 #include "runner/cli/task_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "runner/cli/terminal.h"
 
@@ -43,8 +43,7 @@ std::string approvals_text(const TaskAnswer& task) {
     if (task.owners_needed > 0) text += fmt::format(", {} by owners", task.owners_needed);
     text += "\n";
   }
-  if (!task.asks.empty())
-    text += fmt::format("to be accepted by name: {}\n", joined(task.asks));
+  if (!task.asks.empty()) text += fmt::format("to be accepted by name: {}\n", joined(task.asks));
   for (const ApprovalAnswer& given : task.approvals) {
     text += fmt::format("  {} by {}", escape_line(given.decision), escape_line(given.by));
     if (!given.reason.empty()) text += ": " + escape_line(given.reason);
@@ -84,8 +83,7 @@ std::string task_text(const TaskAnswer& task) {
   line("title", task.title);
   text += fmt::format("project: {}, intent {}, by {}\n", escape_line(task.project),
                       escape_line(task.intent), escape_line(task.principal));
-  text += fmt::format("candidate: {} on {}\n", escape_line(task.candidate),
-                      escape_line(task.base));
+  text += fmt::format("candidate: {} on {}\n", escape_line(task.candidate), escape_line(task.base));
   text += gates_text(task);
   text += approvals_text(task);
   if (!task.promoted_to.empty())
@@ -97,8 +95,8 @@ std::string task_text(const TaskAnswer& task) {
 std::string task_table(const std::vector<TaskAnswer>& tasks) {
   std::vector<std::vector<std::string>> rows{{"id", "project", "intent", "end", "by", "title"}};
   for (const TaskAnswer& task : tasks)
-    rows.push_back({task.id, task.project, task.intent, end_words(task), task.principal,
-                    task.title});
+    rows.push_back(
+        {task.id, task.project, task.intent, end_words(task), task.principal, task.title});
   return table(rows);
 }
 

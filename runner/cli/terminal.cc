@@ -1,12 +1,13 @@
 #include "runner/cli/terminal.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+
+#include <fmt/format.h>
 
 #include "sandbox/os/ids.h"
 

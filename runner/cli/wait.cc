@@ -28,9 +28,8 @@ class Progress {
   Progress(const ServerAddress& address, std::string task) : client_(address) {
     if (!line_.is_shown()) return;
     line_.show(task + ": waiting");
-    reader_ = std::jthread([this, task = std::move(task)](const std::stop_token& stop) {
-      read(stop, task);
-    });
+    reader_ = std::jthread(
+        [this, task = std::move(task)](const std::stop_token& stop) { read(stop, task); });
   }
   ~Progress() {
     if (!reader_.joinable()) return;
@@ -92,8 +91,7 @@ Told<Waited> wait_for_task(Session& session, const WaitSpec& spec) {
       continue;
     }
     if (!answer) return std::unexpected(tell(answer.error()));
-    if (answer->status >= 400)
-      return std::unexpected(tell_refusal(*answer, session.is_json()));
+    if (answer->status >= 400) return std::unexpected(tell_refusal(*answer, session.is_json()));
     last_answer = steady_clock::now();
     if (answer->status == 304) continue;
     const os::Result<TaskAnswer> task = read_task(answer->body);

@@ -21,9 +21,9 @@ struct Waited {
   std::string json;
 };
 
-// Waits until the task is settled (or done), or the time is over: then it is still running, which is
-// no failure. Survives a restart of the server of up to a minute. Ctrl-C ends the command with 130
-// and the words how to go on; the task runs on.
+// Waits until the task is settled (or done), or the time is over: then it is still running, which
+// is no failure. Survives a restart of the server of up to a minute. Ctrl-C ends the command with
+// 130 and the words how to go on; the task runs on.
 Told<Waited> wait_for_task(Session& session, const WaitSpec& spec);
 
 }  // namespace runner::cli

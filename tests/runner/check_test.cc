@@ -1,0 +1,176 @@
+// `proofhouse check` as a user starts it: real repositories, real sandboxes, no server.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sandbox/os/files.h"
+#include "sandbox/os/process.h"
+#include "tests/support/capability.h"
+#include "tests/support/programs.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPolicy = R"(version: 1
+subject: [src/**]
+limits: {cpus: 1, memory: 256MiB, disk: 64MiB, wall: 60s, idle: 30s, total: 3m}
+steps:
+  build: {run: "cp src/value built; sleep 0"}
+  test: {needs: [build], run: sh tests/run.sh, report: {tap: report.tap}}
+gates:
+  tests: {kind: tests, steps: [test]}
+)";
+
+constexpr std::string_view kTest = R"(status=0
+echo 1..2 > report.tap
+echo ok 1 - there is a value >> report.tap
+if [ "$(cat built)" = good ];
+then echo ok 2 - the value is good else echo not ok 2 - the value is good;
+status = 1; fi >> report.tap
+exit $status
+)";
+
+struct Ended {
+  int code = -1;
+  std::string output;
+};
+
+class CheckCommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_CAPABILITY(root);
+    REQUIRE_CAPABILITY(userns);
+    REQUIRE_CAPABILITY(overlayfs);
+    REQUIRE_CAPABILITY(cgroup);
+    REQUIRE_CAPABILITY(git);
+    git({"init", "-q", "-b", "main", "."});
+    write("proofhouse.yaml", kPolicy);
+    write("tests/run.sh", kTest);
+    write("src/value", "good");
+    commit("base");
+  }
+
+  std::string repository() const { return work_ / "repository"; }
+
+  void write(const std::string& path, std::string_view text) {
+    const fs::path file = fs::path(repository()) / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+
+  Ended start(const std::string& program, const std::vector<std::string>& arguments, bool search) {
+    fs::create_directories(repository());
+    os::SpawnRequest request;
+    request.program = program;
+    request.arguments = arguments;
+    request.search_path = search;
+    request.directory = repository();
+    request.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + (work_ / "home"),
+                           "XDG_CACHE_HOME=" + (work_ / "cache"), "GIT_CONFIG_SYSTEM=/dev/null",
+                           "LANG=C.UTF-8"};
+    const auto captured = os::run_captured(std::move(request), std::chrono::minutes(4));
+    if (!captured) {
+      ADD_FAILURE() << captured.error().message;
+      return {};
+    }
+    return {captured->status.code, captured->output};
+  }
+
+  void git(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{"-c", "user.name=t", "-c", "user.email=t@example.invalid"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    ASSERT_EQ(start("git", all, true).code, 0) << arguments.front();
+  }
+
+  void commit(const std::string& message) {
+    git({"add", "-A"});
+    git({"commit", "-q", "-m", message});
+  }
+
+  Ended check(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"check", "--base", "HEAD~1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return start(tests::program_path("proofhouse"), arguments, false);
+  }
+
+  os::TempDir work_ = os::TempDir::create("check").value();
+};
+
+bool holds(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(CheckCommandLine, AcceptsAChangeThatPasses) {
+  write("src/more", "1");
+  commit("more");
+  const Ended end = check();
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_TRUE(holds(end.output, "accepted")) << end.output;
+}
+
+TEST_F(CheckCommandLine, RejectsAChangeThatBreaksATestAndNamesIt) {
+  write("src/value", "bad");
+  commit("break");
+  const Ended end = check();
+  EXPECT_EQ(end.code, 1) << end.output;
+  EXPECT_TRUE(holds(end.output, "the value is good")) << end.output;
+}
+
+TEST_F(CheckCommandLine, ListsGuardedFilesAndLeavesThemToTheOwners) {
+  write("tests/notes", "x");
+  commit("notes");
+  const Ended end = check();
+  EXPECT_EQ(end.code, 8) << end.output;
+  EXPECT_TRUE(holds(end.output, "guarded files: tests/notes")) << end.output;
+}
+
+TEST_F(CheckCommandLine, JudgesCommitsAndNeverTheWorkingTree) {
+  write("src/more", "1");
+  commit("more");
+  write("src/value", "bad");
+  write("tests/run.sh", "exit 1\n");
+  EXPECT_EQ(check().code, 0);
+}
+
+TEST_F(CheckCommandLine, RunsTheBaseOnlyOnce) {
+  write("src/more", "1");
+  commit("more");
+  const Ended first = check({"--json"});
+  ASSERT_EQ(first.code, 0) << first.output;
+  EXPECT_FALSE(holds(first.output, R"("carried":true)"));
+  const Ended second = check({"--json"});
+  EXPECT_EQ(second.code, 0) << second.output;
+  EXPECT_TRUE(holds(second.output, R"("carried":true)")) << second.output;
+}
+
+TEST_F(CheckCommandLine, TakesAPolicyFromAsideWhereTheBaseHasNone) {
+  git({"rm", "-q", "proofhouse.yaml"});
+  git({"commit", "-q", "-m", "without a policy"});
+  write("src/more", "1");
+  commit("more");
+  EXPECT_EQ(check().code, 7);
+  const std::string policy = work_ / "policy.yaml";
+  std::ofstream(policy) << kPolicy;
+  const Ended end = check({"--policy", policy});
+  EXPECT_EQ(end.code, 0) << end.output;
+}
+
+TEST_F(CheckCommandLine, LeavesNothingBehindButItsCache) {
+  write("src/more", "1");
+  commit("more");
+  ASSERT_EQ(check().code, 0);
+  EXPECT_TRUE(fs::is_empty(work_ / "cache/proofhouse/check/attempts"));
+}
+
+TEST_F(CheckCommandLine, SaysWhichRevisionDoesNotExist) {
+  const Ended end = check({"--head", "no-such-branch"});
+  EXPECT_EQ(end.code, 5);
+}
+
+}  // namespace
