@@ -163,7 +163,11 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
   record.id = next_id();
   record.order = order;
   // Drawn now and not earlier: what was built before cannot know it.
-  if (step->from_base) record.seed = os::random_hex(8);
+  if (step->from_base) {
+    std::string& seed = seeds_[step->name];
+    if (seed.empty()) seed = os::random_hex(8);
+    record.seed = seed;
+  }
   const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed));
   context_.events.append("run.started", event_data(key, record.id));
   const sandbox::RunResult result = TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd),
@@ -233,7 +237,7 @@ os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRe
   request.command = {"/proofhouse/reader", std::string(report_format_name(record.format)),
                      "/in/report"};
   request.environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"};
-  request.limits.memory = os::Bytes{256ULL << 20U};
+  request.limits.memory = kReaderMemory;
   request.limits.disk = os::Bytes{1ULL << 20U};
   request.limits.pids = 4;
   request.limits.wall = milliseconds(20'000);

@@ -24,7 +24,7 @@ std::string encode_ulid(std::uint64_t milliseconds, const std::array<std::uint8_
   for (std::size_t i = 0; i < 16; ++i) {
     unsigned value = 0;
     for (int k = 0; k < 5; ++k, ++bit)
-      value = value * 2 + ((tail[bit / 8] >> (7 - bit % 8)) & 1U);
+      value = value * 2 + ((static_cast<unsigned>(tail[bit / 8]) >> (7 - bit % 8)) & 1U);
     text[10 + i] = kCrockford[value];
   }
   return text;
