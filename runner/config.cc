@@ -187,9 +187,21 @@ class ConfigReader {
   PolicyFields& fields_;
 };
 
+// True for nothing but blank lines and comments.
+bool is_blank(std::string_view yaml) {
+  while (!yaml.empty()) {
+    const std::string_view line = yaml.substr(0, yaml.find('\n'));
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first != line.npos && line[first] != '#') return false;
+    yaml.remove_prefix(std::min(yaml.size(), line.size() + 1));
+  }
+  return true;
+}
+
 }  // namespace
 
 os::Result<Config> read_config(std::string_view yaml, std::string_view file) {
+  if (is_blank(yaml)) return Config{};
   tasks::PolicyProblems problems;
   Config config;
   const auto root = tasks::read_yaml_tree(yaml, problems);

@@ -88,6 +88,32 @@ os::Result<void> refuse_task(store::Database& database, store::TaskRow& task,
                                               {"reason", row.reason}}));
 }
 
+// The decision as a row, without chain and binding.
+store::ApprovalRow approval_of(const Actor& actor, const store::TaskRow& task,
+                               const ApprovalRequest& request) {
+  store::ApprovalRow row;
+  row.task = task.id;
+  row.principal = actor.principal.name;
+  row.is_owner = actor.has(Role::owner, task.project);
+  row.decision = request.decision;
+  row.reason = request.reason;
+  row.gates = request.gates;
+  row.candidate_commit = task.change.candidate.hex();
+  row.diff_digest = task.change.diff.digest;
+  row.policy_sha256 = task.policy_sha256;
+  row.at = now_text();
+  return row;
+}
+
+store::EventRow event_of(const store::TaskRow& task, const store::ApprovalRow& row) {
+  return {.id = 0,
+          .task = task.id,
+          .project = task.project,
+          .type = "approval.given",
+          .at = row.at,
+          .data = store::object_json({{"by", row.principal}, {"commit", row.candidate_commit}})};
+}
+
 }  // namespace
 
 Answer<TaskView> ServiceCore::decide(const Actor& actor, const std::string& id,
@@ -103,43 +129,22 @@ Answer<TaskView> ServiceCore::decide(const Actor& actor, const std::string& id,
       return os::fail(os::Code::conflict, "refused");
     };
     store::TaskRow task = TRY(store::get_task(database, id));
-    if (task.state != TaskState::awaiting_approval) task.judgement.clear();
     gates::Judgement judgement;
     if (!task.judgement.empty()) judgement = TRY(gates::judgement_from_json(task.judgement));
-    const std::vector<std::string> asks = asks_of(judgement);
-    if (const auto fits = check_request(task, request, asks); !fits) return stop(fits.error());
-    const std::string reviewer = TRY(store::chain_root(database, actor.principal.name));
+    if (const auto fits = check_request(task, request, asks_of(judgement)); !fits)
+      return stop(fits.error());
+    store::ApprovalRow row = approval_of(actor, task, request);
+    row.chain = TRY(store::chain_root(database, actor.principal.name));
     const std::string author = TRY(store::chain_root(database, task.principal));
-    const bool is_owner = actor.has(Role::owner, task.project);
-    const bool may_approve_own = policy.promotion.self_owner && is_owner;
-    if (reviewer == author && request.decision == Decision::approve && !may_approve_own)
+    const bool may_approve_own = policy.promotion.self_owner && row.is_owner;
+    if (row.chain == author && request.decision == Decision::approve && !may_approve_own)
       return stop(refuse("self_approval", "nobody approves what their own owner chain authored",
-                         "ask another reviewer").error());
-    store::ApprovalRow row{.id = 0,
-                           .task = id,
-                           .principal = actor.principal.name,
-                           .chain = reviewer,
-                           .is_owner = is_owner,
-                           .decision = request.decision,
-                           .reason = request.reason,
-                           .gates = request.gates,
-                           .binding = {},
-                           .candidate_commit = task.change.candidate.hex(),
-                           .diff_digest = task.change.diff.digest,
-                           .policy_sha256 = task.policy_sha256,
-                           .void_reason = {},
-                           .at = now_text()};
+                         "ask another reviewer")
+                      .error());
     row.binding = make_approval_binding(task, project.project, row);
     TRY(store::insert_approval(database, row));
     if (request.decision == Decision::refuse) return refuse_task(database, task, row);
-    TRY(store::append_event(
-        database, {.id = 0,
-                   .task = id,
-                   .project = task.project,
-                   .type = "approval.given",
-                   .at = row.at,
-                   .data = store::object_json({{"by", row.principal},
-                                               {"commit", row.candidate_commit}})}));
+    TRY(store::append_event(database, event_of(task, row)));
     const ApprovalNeed need = approval_need(policy, task.change.guarded, judgement);
     const auto counting = counting_approvals(
         TRY(store::approvals_of(database, id)),

@@ -1,0 +1,16 @@
+# Store, scheduler, promotion and the service itself: in process, with real SQLite and real git.
+find_package(nlohmann_json REQUIRED)
+
+proofhouse_test(runner_core_test
+  SOURCES
+    ../support/evidence_builder.cc
+    config_test.cc
+    fake_executor.cc
+    house.cc
+    promotion_test.cc
+    report_test.cc
+    scheduler_test.cc
+    service_main.cc
+    service_test.cc
+    store_test.cc
+  LIBS runner_core runner_git_client runner_git_helper tasks_ingest nlohmann_json::nlohmann_json)
