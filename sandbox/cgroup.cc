@@ -6,12 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
 #include <ranges>
 #include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "sandbox/cgroup_files.h"
 
@@ -127,7 +133,7 @@ os::Result<void> Cgroup::make(const CgroupHost::Hierarchy& hierarchy) {
   // Another program may remove a parent that is empty just then: the next round makes it again.
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
-    const os::Result<void> parents = make_parents(hierarchy, path_, group.made);
+    os::Result<void> parents = make_parents(hierarchy, path_, group.made);
     if (!parents && parents.error().code != os::Code::not_found) return parents;
     if (!parents) continue;
     if (::mkdir(group.full_path.c_str(), 0755) != 0) {

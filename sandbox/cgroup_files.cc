@@ -6,8 +6,14 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace sandbox {
 namespace {

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <expected>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 

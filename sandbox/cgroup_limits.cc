@@ -1,6 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

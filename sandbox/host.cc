@@ -6,10 +6,16 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <sstream>
-#include <utility>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,8 +12,8 @@ namespace sandbox {
 
 // One thing a sandbox needs or uses.
 struct Feature {
-  std::string name;      // user_namespace, overlayfs, seccomp, cgroup_memory, cgroup_pids, cgroup_cpu,
-                         // device_denial, idmap, cgroup_unified, landlock, psi …
+  std::string name;      // root, user_namespace, overlayfs, seccomp, cgroup_memory, cgroup_pids,
+                         // cgroup_cpu, device_denial, idmap, cgroup_unified, landlock, psi …
   bool required = true;  // missing: no sandbox, unless allowed by name in sandbox.allow_gaps
   bool present = false;
   std::string detail;    // what was found, or why it is missing
@@ -35,8 +35,8 @@ os::Result<std::string> environment_digest(const std::vector<std::string>& read_
 // for every program on the machine.
 class IdSlot {
  public:
-  // First free slot of `first + 65536*n`, n < slots, that meets no range of /etc/subuid, /etc/subgid
-  // and no passwd entry; exhausted when all are taken.
+  // First free slot of `first + 65536*n`, n < slots, that meets no range of /etc/subuid and
+  // /etc/subgid and no entry of passwd and group; exhausted when all are taken.
   static os::Result<IdSlot> take(std::uint32_t first = 939'524'096, int slots = 128);
   // Takes slot `index` again (an executor that adopts an attempt); conflict when it is held.
   static os::Result<IdSlot> take_index(int index, std::uint32_t first = 939'524'096);

@@ -5,8 +5,11 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <expected>
 #include <utility>
 
+#include "sandbox/os/failpoint.h"
 #include "sandbox/wire.h"
 
 namespace sandbox {
@@ -74,6 +77,7 @@ os::Result<void> JailClient::open_workspace(const WorkspaceRequest& request) {
 
 os::Result<RunResult> JailClient::run(const RunRequest& request, int cancel_fd) {
   TRY(send_packet(socket_.get(), request));
+  os::failpoint("mid-step");
   Reply reply = TRY(wait_for_reply(socket_.get(), cancel_fd));
   if (reply.error) return std::unexpected(std::move(*reply.error));
   if (!reply.result) return os::fail(os::Code::corrupt, "the jail answered without a result");

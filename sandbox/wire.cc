@@ -1,8 +1,19 @@
 #include "sandbox/wire.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -426,29 +437,6 @@ os::Result<Bounds> decode_bounds(std::string_view text) {
   const auto [kind, content] = TRY(open_envelope(text));
   if (kind != "bounds") return os::fail(os::Code::invalid, "not the bounds of a jail");
   return read<Bounds>(content, kind);
-}
-
-json to_json(const Outcome& outcome) {
-  json out{{"kind", outcome_kind_name(outcome.kind)}};
-  switch (outcome.kind) {
-    case OutcomeKind::exited:
-      out["code"] = outcome.code;
-      break;
-    case OutcomeKind::signalled:
-      out["signal"] = outcome.signal;
-      break;
-    case OutcomeKind::timed_out:
-    case OutcomeKind::killed:
-      out["limit"] = outcome.limit;
-      break;
-    case OutcomeKind::cancelled:
-      break;
-    case OutcomeKind::setup_failed:
-      out["step"] = outcome.step;
-      if (outcome.error_number != 0) out["errno"] = outcome.error_number;
-      break;
-  }
-  return out;
 }
 
 json to_json(const std::vector<LimitHit>& hits) { return Writer::make(hits); }

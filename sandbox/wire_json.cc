@@ -1,4 +1,6 @@
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +45,29 @@ os::Result<json> parse_json(std::string_view text, int depth) {
 
 std::string dump_json(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json to_json(const Outcome& outcome) {
+  json out{{"kind", outcome_kind_name(outcome.kind)}};
+  switch (outcome.kind) {
+    case OutcomeKind::exited:
+      out["code"] = outcome.code;
+      break;
+    case OutcomeKind::signalled:
+      out["signal"] = outcome.signal;
+      break;
+    case OutcomeKind::timed_out:
+    case OutcomeKind::killed:
+      out["limit"] = outcome.limit;
+      break;
+    case OutcomeKind::cancelled:
+      break;
+    case OutcomeKind::setup_failed:
+      out["step"] = outcome.step;
+      if (outcome.error_number != 0) out["errno"] = outcome.error_number;
+      break;
+  }
+  return out;
 }
 
 }  // namespace sandbox
