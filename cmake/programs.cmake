@@ -1,5 +1,5 @@
-# The target `programs`: what one installs, all of it side by side in bin/. Included after every
-# folder; takes every executable of the source folders, so that a new role is never forgotten.
+# The target `programs`: what one installs, all of it side by side in bin/. Included after the
+# source folders and before the tests; takes every executable, so that a new role is not forgotten.
 function(proofhouse_collect_programs folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
@@ -17,7 +17,5 @@ endfunction()
 add_custom_target(programs)
 get_property(_folders DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
 foreach(_folder IN LISTS _folders)
-  if(NOT _folder STREQUAL "${PROJECT_SOURCE_DIR}/tests")
-    proofhouse_collect_programs("${_folder}")
-  endif()
+  proofhouse_collect_programs("${_folder}")
 endforeach()

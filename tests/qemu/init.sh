@@ -11,6 +11,10 @@ $b mount -t proc proc proc
 $b mount -t sysfs sysfs sys
 $b mount -t devtmpfs devtmpfs dev
 $b mkdir -p dev/pts dev/shm
+$b ln -s /proc/self/fd dev/fd
+$b ln -s /proc/self/fd/0 dev/stdin
+$b ln -s /proc/self/fd/1 dev/stdout
+$b ln -s /proc/self/fd/2 dev/stderr
 $b mount -t devpts devpts dev/pts
 $b mount -t tmpfs -o mode=1777 tmpfs dev/shm
 $b mount -t tmpfs -o mode=1777 tmpfs tmp

@@ -4,31 +4,36 @@
 #
 #   sandbox_cases.sh GUESTS-DIR SLACK-SECONDS
 #
-# `proofhouse` is found in PATH; GUESTS-DIR holds the programs of tests/guests. SLACK is what a
-# slow machine may take beyond a case's limit. Prints TAP; exit status 1 if a case failed. Runs on
+# `proofhouse` is found in PATH; GUESTS-DIR holds the programs of tests/guests. SLACK (at least 1)
+# is what a slow machine may take beyond a case's limit; the wall limit of a command that is to end
+# by itself or by another limit grows with it. Prints TAP; exit status 1 if a case failed. Runs on
 # the host and, by qemu_test, on a machine with nothing but cgroup v2.
 set -uo pipefail
 
 readonly guests=$1 slack=$2
+# Of commands that are to end before it.
+readonly ample=$((2 + slack))s
 failures=0 number=0
 
-# Everything of a sandbox that can be seen from outside: groups, mounts, processes in the range of
-# user ids that sandboxes are given (from 939524096 on).
+# Everything of a sandbox that can be seen from outside: groups, mounts, guests that run as one of
+# the user ids that sandboxes are given (from 939524096 on).
 traces() {
   {
     find /sys/fs/cgroup -type d -name 'proofhouse*' 2> /dev/null
     grep -o '/[^ ]*proofhouse[^ ]*/attempts[^ ]*' /proc/self/mountinfo
-    ps -eo uid=,pid=,comm= | awk '$1 >= 939524096 { print "process", $2, $3 }'
+    ps -eo uid=,pid=,comm= | awk -v folder="$guests" \
+      '$1 >= 939524096 && system("test -e " folder "/" $3) == 0 { print "process", $2, $3 }'
   } | sort -u
 }
 
-# case NAME SECONDS FILTER COMMAND…: the jq FILTER must hold for what sandbox run --json prints.
+# run_case NAME WALL SECONDS FILTER COMMAND…: the jq FILTER must hold for what sandbox run --json
+# prints, after at most SECONDS and the slack.
 run_case() {
-  local name=$1 seconds=$2 filter=$3 before answer started took left why=""
-  shift 3
+  local name=$1 wall=$2 seconds=$3 filter=$4 before answer started took left why=""
+  shift 4
   before=$(traces)
   started=$(date +%s%N)
-  answer=$(proofhouse sandbox run --json --memory 128M --wall 3s --pids 64 \
+  answer=$(proofhouse sandbox run --json --memory 128M --wall "$wall" --pids 64 \
     --workspace "$guests" -- "$@" 2> /tmp/sandbox_cases.err < /dev/null) ||
     why="sandbox run ended with $?: $(tail -n 3 /tmp/sandbox_cases.err)"
   took=$((($(date +%s%N) - started) / 1000000))
@@ -56,29 +61,29 @@ run_case() {
   fi
 }
 
-run_case "a plain command exits" 1 '.outcome == {"kind": "exited", "code": 0}' /bin/true
-run_case "an exit code is told" 1 '.outcome == {"kind": "exited", "code": 7}' \
+run_case "a plain command exits" "$ample" 1 '.outcome == {"kind": "exited", "code": 0}' /bin/true
+run_case "an exit code is told" "$ample" 1 '.outcome == {"kind": "exited", "code": 7}' \
   /workspace/end_with code 7
-run_case "a signal is told" 1 '.outcome == {"kind": "signalled", "signal": 11}' \
+run_case "a signal is told" "$ample" 1 '.outcome == {"kind": "signalled", "signal": 11}' \
   /workspace/end_with signal 11
-run_case "a memory hog is killed" 3 \
+run_case "a memory hog is killed" "$ample" 3 \
   '.outcome == {"kind": "killed", "limit": "memory"} and
    ([.limits_hit[].limit] | index("memory") != null)' /workspace/hog_memory
-run_case "a fork bomb is held by the limit of processes" 3 \
+run_case "a fork bomb is held by the limit of processes" "$ample" 3 \
   '(.outcome.kind == "exited" or .outcome == {"kind": "timed_out", "limit": "wall"}) and
    ([.limits_hit[].limit] | index("pids") != null)' /workspace/fork_bomb
-run_case "a sleeper with an orphan in its own session times out" 3 \
+run_case "a sleeper with an orphan in its own session times out" 3s 3 \
   '.outcome == {"kind": "timed_out", "limit": "wall"} and
    ([.limits_hit[].limit] | index("wall") != null)' /workspace/orphan 60
-run_case "a child that holds standard output does not delay the end" 1 \
+run_case "a child that holds standard output does not delay the end" "$ample" 1 \
   '.outcome == {"kind": "exited", "code": 0} and (.output.head | contains("before the end"))' \
   /workspace/hold_stdout
-run_case "an endless printer is ended" 3 \
+run_case "an endless printer is ended" "$ample" 3 \
   '(.outcome == {"kind": "killed", "limit": "output"} or
     .outcome == {"kind": "timed_out", "limit": "wall"}) and
    ([.limits_hit[].limit] | index("output") != null or index("wall") != null)' \
   /workspace/print_forever
-run_case "a deaf program times out" 3 \
+run_case "a deaf program times out" 3s 3 \
   '.outcome == {"kind": "timed_out", "limit": "wall"}' /workspace/ignore_signals
 
 echo "1..$number"
