@@ -1,7 +1,14 @@
 #include <algorithm>
 #include <charconv>
-#include <functional>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
