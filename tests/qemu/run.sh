@@ -11,7 +11,7 @@
 #
 # What SCRIPT writes comes to standard output and to OUTDIR/output.log; the kernel's messages are
 # in OUTDIR/console.log. Exit status: that of SCRIPT; 124 when the guest took longer than
-# QEMU_TIMEOUT seconds (default 280); 125 when it did not come to an end as it should.
+# QEMU_TIMEOUT seconds (default 560); 125 when it did not come to an end as it should.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -119,7 +119,7 @@ cat "$cache/base.cpio" "$work/programs.cpio" > "$work/initramfs"
 
 rm -f "$out"/{console,output}.log
 limit=0
-timeout --kill-after=5 "${QEMU_TIMEOUT:-280}" qemu-system-x86_64 \
+timeout --kill-after=5 "${QEMU_TIMEOUT:-560}" qemu-system-x86_64 \
   -machine q35,accel=tcg -cpu max -smp 1 -m "${QEMU_MEMORY:-1536}" -nic none -display none \
   -no-reboot -kernel "$cache/vmlinuz" -initrd "$work/initramfs" \
   -append 'console=ttyS0 quiet panic=-1 cgroup_no_v1=all' \
