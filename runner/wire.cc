@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire.h"
@@ -15,12 +16,9 @@ json text_or_null(const std::string& text) { return text.empty() ? json(nullptr)
 
 json reason_json(const TaskView& task) {
   if (task.reason.text.empty() && task.reason_code.empty()) return nullptr;
-  return {{"code", task.reason_code},
-          {"text", task.reason.text},
-          {"where", task.reason.where},
-          {"evidence", task.reason.evidence},
-          {"figures", task.reason.figures},
-          {"next_step", task.next_step}};
+  return {{"code", task.reason_code},       {"text", task.reason.text},
+          {"where", task.reason.where},     {"evidence", task.reason.evidence},
+          {"figures", task.reason.figures}, {"next_step", task.next_step}};
 }
 
 json gate_json(const gates::GateResult& gate) {
@@ -73,12 +71,8 @@ json links_json(const TaskView& task) {
   const std::string self = "/v1/tasks/" + task.id;
   json logs = json::object();
   for (const std::string& step : task.steps) logs[step] = self + "/logs/" + step;
-  return {{"self", self},
-          {"events", self + "/events"},
-          {"report", self + "/report.md"},
-          {"diff", self + "/diff"},
-          {"why", self + "/why"},
-          {"logs", logs}};
+  return {{"self", self},           {"events", self + "/events"}, {"report", self + "/report.md"},
+          {"diff", self + "/diff"}, {"why", self + "/why"},       {"logs", logs}};
 }
 
 json task_json(const TaskView& task) {
@@ -189,8 +183,7 @@ std::string problem_to_wire(const ServiceError& error, int status) {
               {"next_step", error.next_step},
               {"retryable", error.retryable}};
   if (!error.pointer.empty())
-    object["errors"] =
-        json::array({{{"pointer", error.pointer}, {"detail", error.detail}}});
+    object["errors"] = json::array({{{"pointer", error.pointer}, {"detail", error.detail}}});
   for (const auto& [name, value] : error.extra)
     if (!object.contains(name)) object[name] = value;
   return sandbox::dump_json(object);
@@ -201,27 +194,45 @@ int status_of(const ServiceError& error) {
     std::string_view problem;
     int status;
   };
-  static constexpr std::array kTable{
-      Row{"bad_json", 400},           Row{"bad_request", 400},
-      Row{"unauthorized", 401},       Row{"forbidden", 403},
-      Row{"self_approval", 403},      Row{"not_found", 404},
-      Row{"method_not_allowed", 405}, Row{"stale_base", 409},
-      Row{"wrong_state", 409},        Row{"project_frozen", 409},
-      Row{"conflict", 409},           Row{"already_exists", 409},
-      Row{"etag_mismatch", 412},
-      Row{"too_large", 413},          Row{"invalid_field", 422},
-      Row{"idempotency_key_reused", 422}, Row{"policy_missing", 422},
-      Row{"policy_invalid", 422},     Row{"unsatisfiable", 422},
-      Row{"commit_not_found", 422},   Row{"patch_conflict", 422},
-      Row{"invalid_path", 422},       Row{"invalid_mode", 422},
-      Row{"not_descendant", 422},     Row{"rebase_conflict", 422},
-      Row{"empty_change", 422},       Row{"invalid_patch", 422},
-      Row{"invalid_commit", 422},     Row{"invalid_pack", 422},
-      Row{"unsupported", 422},        Row{"refused", 422},
-      Row{"if_match_missing", 428},   Row{"rate_limited", 429},
-      Row{"queue_full", 503},         Row{"sandbox_unavailable", 503},
-      Row{"draining", 503},           Row{"disk_full", 503},
-      Row{"unavailable", 503},        Row{"internal", 500}};
+  static constexpr std::array kTable{Row{"bad_json", 400},
+                                     Row{"bad_request", 400},
+                                     Row{"unauthorized", 401},
+                                     Row{"forbidden", 403},
+                                     Row{"self_approval", 403},
+                                     Row{"not_found", 404},
+                                     Row{"method_not_allowed", 405},
+                                     Row{"stale_base", 409},
+                                     Row{"wrong_state", 409},
+                                     Row{"project_frozen", 409},
+                                     Row{"conflict", 409},
+                                     Row{"already_exists", 409},
+                                     Row{"etag_mismatch", 412},
+                                     Row{"too_large", 413},
+                                     Row{"invalid_field", 422},
+                                     Row{"idempotency_key_reused", 422},
+                                     Row{"policy_missing", 422},
+                                     Row{"policy_invalid", 422},
+                                     Row{"unsatisfiable", 422},
+                                     Row{"commit_not_found", 422},
+                                     Row{"patch_conflict", 422},
+                                     Row{"invalid_path", 422},
+                                     Row{"invalid_mode", 422},
+                                     Row{"not_descendant", 422},
+                                     Row{"rebase_conflict", 422},
+                                     Row{"empty_change", 422},
+                                     Row{"invalid_patch", 422},
+                                     Row{"invalid_commit", 422},
+                                     Row{"invalid_pack", 422},
+                                     Row{"unsupported", 422},
+                                     Row{"refused", 422},
+                                     Row{"if_match_missing", 428},
+                                     Row{"rate_limited", 429},
+                                     Row{"queue_full", 503},
+                                     Row{"sandbox_unavailable", 503},
+                                     Row{"draining", 503},
+                                     Row{"disk_full", 503},
+                                     Row{"unavailable", 503},
+                                     Row{"internal", 500}};
   const auto* const found = std::ranges::find(kTable, error.problem, &Row::problem);
   if (found != kTable.end()) return found->status;
   // A refusal of ingest that the table does not name is still the change's.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "runner/wire.h"
@@ -22,8 +23,7 @@ std::unexpected<ServiceError> invalid(const std::string& pointer, const std::str
 // Reads the members of one object, and knows afterwards which were never asked for.
 class Reader {
  public:
-  Reader(const json& object, std::string pointer)
-      : object_(object), pointer_(std::move(pointer)) {}
+  Reader(const json& object, std::string pointer) : object_(object), pointer_(std::move(pointer)) {}
 
   std::string text(const char* key, std::size_t limit = 4096) {
     const json* value = take(key);
@@ -107,13 +107,13 @@ class Reader {
 Answer<json> parse_object(std::string_view text) {
   os::Result<json> parsed = sandbox::parse_json(text);
   if (parsed && parsed->is_object()) return std::move(*parsed);
-  return std::unexpected(ServiceError{
-      .problem = "bad_json",
-      .detail = parsed ? "the body must be one JSON object" : parsed.error().message,
-      .next_step = "send one JSON object, at most 16 levels deep",
-      .retryable = false,
-      .pointer = "",
-      .extra = {}});
+  return std::unexpected(
+      ServiceError{.problem = "bad_json",
+                   .detail = parsed ? "the body must be one JSON object" : parsed.error().message,
+                   .next_step = "send one JSON object, at most 16 levels deep",
+                   .retryable = false,
+                   .pointer = "",
+                   .extra = {}});
 }
 
 Answer<tasks::Claims> read_claims(const json& object) {
@@ -195,7 +195,8 @@ Answer<ApprovalRequest> approval_from_wire(std::string_view text) {
     request.decision = Decision::refuse;
   else if (decision != "approve")
     reader.wrong("decision", "must be approve or refuse");
-  if (request.commit.empty()) reader.wrong("commit", "is required: the candidate that was reviewed");
+  if (request.commit.empty())
+    reader.wrong("commit", "is required: the candidate that was reviewed");
   if (request.decision == Decision::refuse && request.reason.empty())
     reader.wrong("reason", "is required to refuse");
   if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());

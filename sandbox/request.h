@@ -1,5 +1,6 @@
 // What an attempt may ask its jail, and what the jail answers. The jail takes names only: it opens
-// them beneath the descriptors that its executor gave it, and refuses everything outside its Bounds.
+// them beneath the descriptors that its executor gave it, and refuses everything outside its
+// Bounds.
 //
 // Transport: a SOCK_SEQPACKET unix socket, one JSON object a packet, at most kMaxPacket bytes.
 // Requests are answered in order; only `cancel` may be sent while a run is under way.
@@ -45,13 +46,13 @@ inline constexpr std::uint32_t kInnerUid = 1000;
 
 // What an executor lets one jail do. Fixed for the jail's life.
 struct Bounds {
-  std::string attempt;                  // plain name, for messages
-  std::string cgroup;                   // "proofhouse-<8 hex>/<attempt>" below each hierarchy's root
-  std::vector<IdRange> ids;             // one for each Domain, in its order
-  std::uint32_t attempt_uid = 0;        // owner of what the jail writes into the attempt's directory
-  std::uint32_t attempt_gid = 0;        // serve's group: may read it
-  std::vector<int> cpus;                // the lease: host CPU numbers
-  os::Bytes memory;                     // the lease: no run's memory limit may exceed it
+  std::string attempt;            // plain name, for messages
+  std::string cgroup;             // "proofhouse-<8 hex>/<attempt>" below each hierarchy's root
+  std::vector<IdRange> ids;       // one for each Domain, in its order
+  std::uint32_t attempt_uid = 0;  // owner of what the jail writes into the attempt's directory
+  std::uint32_t attempt_gid = 0;  // serve's group: may read it
+  std::vector<int> cpus;          // the lease: host CPU numbers
+  os::Bytes memory;               // the lease: no run's memory limit may exceed it
   std::vector<std::string> gaps_allowed;     // names of protections that may be missing
   std::vector<std::string> read_only_paths;  // further host paths shown read-only (operator's)
   bool operator==(const Bounds&) const = default;
@@ -59,10 +60,10 @@ struct Bounds {
 
 // A writable tree that steps share: an overlay (sized tmpfs upper) over a checkout.
 struct WorkspaceRequest {
-  std::string name;      // plain name, new within this jail
+  std::string name;  // plain name, new within this jail
   Domain domain = Domain::change;
-  std::string tree;      // 40 hex digits: trees/<tree> is the lower layer; empty: none
-  std::string layer;     // key below layers/: a kept build between tree and upper; empty: none
+  std::string tree;        // 40 hex digits: trees/<tree> is the lower layer; empty: none
+  std::string layer;       // key below layers/: a kept build between tree and upper; empty: none
   bool directory = false;  // kDirectoryFd is the lower layer instead of a tree
   os::Bytes disk{1ULL << 30U};
   std::int64_t inodes = 200'000;
@@ -127,8 +128,8 @@ struct RunRequest {
 // A copy of something collected, below the attempt's directory.
 struct Collected {
   std::string name;
-  std::string error;       // why there is none: missing, not a regular file, too large …; empty: ok
-  std::string path;        // "runs/<id>/collected/<name>" (a file or a directory)
+  std::string error;  // why there is none: missing, not a regular file, too large …; empty: ok
+  std::string path;   // "runs/<id>/collected/<name>" (a file or a directory)
   std::int64_t files = 0;
   std::int64_t bytes = 0;
   bool operator==(const Collected&) const = default;
@@ -144,8 +145,8 @@ struct RunResult {
   std::int64_t head_bytes = 0;
   std::int64_t tail_bytes = 0;
   std::vector<Collected> collected;
-  std::string level = "full";      // full | reduced
-  std::vector<std::string> gaps;   // what was not enforced, by name
+  std::string level = "full";     // full | reduced
+  std::vector<std::string> gaps;  // what was not enforced, by name
   bool operator==(const RunResult&) const = default;
 };
 

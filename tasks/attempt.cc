@@ -134,8 +134,8 @@ class Execution {
     if (outcome.kind == sandbox::OutcomeKind::cancelled)
       evidence_.status = AttemptStatus::cancelled;
     if (outcome.kind == sandbox::OutcomeKind::setup_failed)
-      return std::unexpected(os::Error{os::Code::unavailable, sandbox::describe(outcome),
-                                       outcome.error_number});
+      return std::unexpected(
+          os::Error{os::Code::unavailable, sandbox::describe(outcome), outcome.error_number});
     return {};
   }
 
@@ -144,11 +144,10 @@ class Execution {
   Evidence& evidence_;
 };
 
-os::Result<void> execute(const AttemptContext& context, const Plan& plan,
-                         sandbox::JailClient& jail, Evidence& evidence) {
+os::Result<void> execute(const AttemptContext& context, const Plan& plan, sandbox::JailClient& jail,
+                         Evidence& evidence) {
   EvidenceStore store = TRY(EvidenceStore::open(context.attempt_directory));
-  EventLog events =
-      TRY(EventLog::open(context.attempt_directory, plan.attempt, plan.fence));
+  EventLog events = TRY(EventLog::open(context.attempt_directory, plan.attempt, plan.fence));
   events.append("attempt.started", {{"pid", std::to_string(::getpid())}});
   os::Result<void> done;
   if (plan.kind == AttemptKind::ingest) {

@@ -1,4 +1,5 @@
-// One attempt of a task: claims its directory, executes what the planner asks for, writes result.json.
+// One attempt of a task: claims its directory, executes what the planner asks for, writes
+// result.json.
 #pragma once
 
 #include <functional>

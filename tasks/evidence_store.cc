@@ -12,8 +12,7 @@ namespace tasks {
 os::Result<EvidenceStore> EvidenceStore::open(int attempt_directory) {
   if (::mkdirat(attempt_directory, "evidence", 0750) != 0 && errno != EEXIST)
     return os::fail_errno("make evidence directory");
-  os::Fd blobs =
-      TRY(os::open_beneath(attempt_directory, "evidence", O_RDONLY | O_DIRECTORY));
+  os::Fd blobs = TRY(os::open_beneath(attempt_directory, "evidence", O_RDONLY | O_DIRECTORY));
   return EvidenceStore(attempt_directory, std::move(blobs));
 }
 

@@ -69,10 +69,8 @@ Refusal too_much(const sandbox::RunResult& result) {
 }
 
 os::Result<void> write_request(const Plan& plan, int directory) {
-  if (::mkdirat(directory, "in", 0750) != 0 && errno != EEXIST)
-    return os::fail_errno("make in/");
-  if (::mkdirat(directory, "out", 0750) != 0 && errno != EEXIST)
-    return os::fail_errno("make out/");
+  if (::mkdirat(directory, "in", 0750) != 0 && errno != EEXIST) return os::fail_errno("make in/");
+  if (::mkdirat(directory, "out", 0750) != 0 && errno != EEXIST) return os::fail_errno("make out/");
   const os::Fd in = TRY(os::open_beneath(directory, "in", O_RDONLY | O_DIRECTORY));
   // `ingest` reads the plan itself: one form, one parser.
   return os::write_file_durably_at(in.get(), "request.json", plan_to_json(plan), 0644);
@@ -84,14 +82,16 @@ os::Result<void> publish_trees(const IngestResult& result, const IngestSpec& spe
   if (result.mixed_tree) trees.insert(*result.mixed_tree);
   for (const TreeId& tree : trees) {
     if (std::ranges::find(spec.have_trees, tree) != spec.have_trees.end()) continue;
-    TRY_CONTEXT(jail.publish_tree({.run = "take", .path = "trees/" + tree.hex(), .tree = tree.hex()}),
-                "publish tree " + tree.hex());
+    TRY_CONTEXT(
+        jail.publish_tree({.run = "take", .path = "trees/" + tree.hex(), .tree = tree.hex()}),
+        "publish tree " + tree.hex());
   }
   return {};
 }
 
 os::Result<void> index_pack(sandbox::JailClient& jail, int directory, int cancel_fd) {
-  sandbox::RunRequest request = strict_run("index", {"index-pack", "/in/candidate.pack", "/out", "/in/repo"});
+  sandbox::RunRequest request =
+      strict_run("index", {"index-pack", "/in/candidate.pack", "/out", "/in/repo"});
   request.out = os::Bytes{kOutputLimit};
   request.mounts.push_back(
       {sandbox::MountSource::input, "out/candidate.pack", "/in/candidate.pack"});

@@ -39,7 +39,7 @@ os::Result<std::vector<std::string>> names_in(os::Fd directory) {
 
 os::Result<std::string> output_digest(int directory, const std::string& path) {
   const os::Fd top = TRY(os::open_beneath(directory, path, O_RDONLY | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(top.get(), &info) != 0) return os::fail_errno("stat output");
   if (S_ISREG(info.st_mode)) return TRY(os::sha256_of(top.get())).digest.hex();
   std::vector<std::string> lines;

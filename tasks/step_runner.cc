@@ -59,9 +59,8 @@ std::vector<std::string> environment_of(const Step& step, const std::string& see
 // A step that another step of its side needs for order leaves its writes to it.
 bool is_needed_in_order(const Policy& policy, const StepName& name) {
   return std::ranges::any_of(policy.steps, [&](const Step& step) {
-    return std::ranges::any_of(step.needs, [&](const Need& need) {
-      return need.step == name && need.output.empty();
-    });
+    return std::ranges::any_of(
+        step.needs, [&](const Need& need) { return need.step == name && need.output.empty(); });
   });
 }
 
@@ -170,8 +169,8 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
   }
   const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed));
   context_.events.append("run.started", event_data(key, record.id));
-  const sandbox::RunResult result = TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd),
-                                                "run step " + step->name.str());
+  const sandbox::RunResult result =
+      TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd), "run step " + step->name.str());
   record.outcome = result.outcome;
   record.limits_hit = result.limits_hit;
   record.usage = result.usage;
@@ -254,9 +253,8 @@ os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRe
     record.error = "unreadable: the reader " + sandbox::describe(result.outcome);
     return {};
   }
-  const std::string json =
-      TRY(os::read_file_at(context_.attempt_directory, "runs/" + request.id + "/head",
-                           kParsedLimit.count));
+  const std::string json = TRY(os::read_file_at(
+      context_.attempt_directory, "runs/" + request.id + "/head", kParsedLimit.count));
   os::Result<ParsedReport> parsed = report_from_json(json);
   if (!parsed) {
     record.error = "unreadable: " + parsed.error().message;

@@ -61,7 +61,8 @@ class StepRunner {
   bool base_is_carried_ = false;
   std::map<std::string, Workspace> workspaces_;
   std::map<RunKey, std::string> run_ids_;  // of plain runs: whose outputs can be mounted
-  // One seed a step and attempt: base, change and mixed get the same inputs, so they can be compared.
+  // One seed a step and attempt: base, change and mixed get the same inputs, so they can be
+  // compared.
   std::map<StepName, std::string> seeds_;
   int counter_ = 0;
 };

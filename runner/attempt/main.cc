@@ -4,8 +4,8 @@
 // (kSocketFd); no network, database or keys. Reads plan.json, policy.json, in/ and what its jail
 // collected; bytes that a change wrote are parsed by `reader` and `ingest` in jails, never here.
 // Answers by result.json (see tasks/evidence.h), events.jsonl and evidence/ below its directory.
-// SIGTERM cancels. Exit: 0 the result is there; 75 another execution owns the directory; 1 no result
-// could be written (the reason is on standard error, which is attempt.log).
+// SIGTERM cancels. Exit: 0 the result is there; 75 another execution owns the directory; 1 no
+// result could be written (the reason is on standard error, which is attempt.log).
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-// Executor: the engine-neutral door to whatever starts attempts. The local one (local.h) speaks with
-// `proofhouse executor` over a unix socket; a cluster's batch system can stand behind the same calls.
+// Executor: the engine-neutral door to whatever starts attempts. The local one (local.h) speaks
+// with `proofhouse executor` over a unix socket; a cluster's batch system can stand behind the same
+// calls.
 //
 // Identity of an execution is (attempt, fence), never a pid or a native id. Start is at-least-once:
 // the attempt's own claim (its first act: mkdir claim.<fence>) makes it at most once. The truth is
@@ -20,22 +21,23 @@ namespace runner {
 struct ExecutorProbe {
   std::string version;
   std::vector<sandbox::Feature> features;
-  std::vector<std::string> missing;     // required features that are missing: no attempt can start
-  std::vector<int> cpus;                // CPUs that may be leased
-  os::Bytes memory;                     // memory that may be leased in all
-  std::vector<std::string> gpus;        // UUIDs; empty: none here
-  std::string environment_sha256;       // of `host`
-  std::string level;                    // full | reduced
+  std::vector<std::string> missing;  // required features that are missing: no attempt can start
+  std::vector<int> cpus;             // CPUs that may be leased
+  os::Bytes memory;                  // memory that may be leased in all
+  std::vector<std::string> gpus;     // UUIDs; empty: none here
+  std::string environment_sha256;    // of `host`
+  std::string level;                 // full | reduced
 };
 
-// Starts attempts/<attempt>/<fence>, in which plan.json and in/ already lie (made by serve, durable).
-// The executor gives the directory to the attempt's own uid (group: serve's, setgid, 0750).
+// Starts attempts/<attempt>/<fence>, in which plan.json and in/ already lie (made by serve,
+// durable). The executor gives the directory to the attempt's own uid (group: serve's, setgid,
+// 0750).
 struct AttemptStart {
   tasks::AttemptId attempt;
   std::int64_t fence = 1;
   tasks::AttemptKind kind = tasks::AttemptKind::verify;
-  std::vector<int> cpus;   // the lease; refused (conflict) if one is leased to another attempt;
-                           // empty: no lease, any CPU (an ingest, which no queue may delay)
+  std::vector<int> cpus;  // the lease; refused (conflict) if one is leased to another attempt;
+                          // empty: no lease, any CPU (an ingest, which no queue may delay)
   os::Bytes memory;
   std::string repository;  // bare repository shown read-only (ingest); empty: none
 };
@@ -53,8 +55,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual os::Result<ExecutorProbe> probe() = 0;
-  // Accepted: the attempt is starting or has been (the same call again is no error). unavailable: try
-  // again; conflict: the lease is taken; exhausted: no id range left.
+  // Accepted: the attempt is starting or has been (the same call again is no error). unavailable:
+  // try again; conflict: the lease is taken; exhausted: no id range left.
   virtual os::Result<void> start(const AttemptStart& start) = 0;
   // All attempts of this instance that the executor knows, also those adopted after a restart.
   virtual os::Result<std::vector<AttemptStatusReport>> list() = 0;

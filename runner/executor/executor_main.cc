@@ -280,8 +280,8 @@ os::Result<void> ExecutorLoop::check_lease(const AttemptStart& start) const {
 os::Result<void> ExecutorLoop::start(const AttemptStart& start) {
   if (find(start.attempt, start.fence) != nullptr) return {};
   if (!probe_.missing.empty())
-    return os::fail(os::Code::unavailable, "the sandbox lacks " + probe_.missing.front() +
-                                               "; run `proofhouse doctor`");
+    return os::fail(os::Code::unavailable,
+                    "the sandbox lacks " + probe_.missing.front() + "; run `proofhouse doctor`");
   if (living_.size() >= kMaxAttempts)
     return os::fail(os::Code::exhausted, "too many attempts are kept; remove ended ones");
   const os::Fd directory = TRY(open_attempt_directory(options_, start.attempt, start.fence));
@@ -313,8 +313,8 @@ os::Result<void> ExecutorLoop::remove(const RemoveCall& call) {
   if (living != nullptr && living->state == AttemptState::running)
     return os::fail(os::Code::conflict, call.attempt.str() + " still runs");
   const os::Fd data = TRY(os::open_file(options_.data, O_RDONLY | O_DIRECTORY));
-  const os::Result<os::Fd> parent = os::open_beneath(
-      data.get(), "attempts/" + call.attempt.str(), O_RDONLY | O_DIRECTORY);
+  const os::Result<os::Fd> parent =
+      os::open_beneath(data.get(), "attempts/" + call.attempt.str(), O_RDONLY | O_DIRECTORY);
   if (parent) {
     TRY(os::remove_tree_at(parent->get(), std::to_string(call.fence)));
     // The last fence takes the attempt's directory with it; others keep it.

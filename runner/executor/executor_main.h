@@ -2,9 +2,9 @@
 // attempts with their jails, and knows which are alive. It speaks neither HTTP nor SQL nor git and
 // reads no byte that a change or a sandbox wrote: it gives directories away and takes names.
 //
-// Reads: requests of protocol.h from serve. Answers: protocol.h. Ends when its only client (given as
-// a descriptor) closes the socket; attempts live on, and the next executor finds them by its records
-// (see living.h). With a socket path it serves several clients until SIGTERM.
+// Reads: requests of protocol.h from serve. Answers: protocol.h. Ends when its only client (given
+// as a descriptor) closes the socket; attempts live on, and the next executor finds them by its
+// records (see living.h). With a socket path it serves several clients until SIGTERM.
 #pragma once
 
 #include "runner/executor/launch.h"

@@ -38,7 +38,7 @@ os::Result<void> give(int directory, uid_t uid, gid_t gid, int depth) {
   if (depth == 0) return os::fail(os::Code::invalid, "attempt directory is too deep");
   for (const std::string& name : TRY(names_in(directory))) {
     const os::Fd entry = TRY(os::open_beneath(directory, name, O_RDONLY | O_NONBLOCK));
-    struct stat info {};
+    struct stat info{};
     if (::fstat(entry.get(), &info) != 0) return os::fail_errno("stat " + name);
     const bool is_directory = S_ISDIR(info.st_mode);
     if (!is_directory && (!S_ISREG(info.st_mode) || info.st_nlink != 1))
@@ -64,18 +64,17 @@ struct Descriptors {
   os::Fd attempt, trees, layers, repository, programs, log;
 };
 
-os::Result<Descriptors> open_descriptors(const ExecutorOptions& options,
-                                         const AttemptStart& start, os::Fd attempt) {
+os::Result<Descriptors> open_descriptors(const ExecutorOptions& options, const AttemptStart& start,
+                                         os::Fd attempt) {
   Descriptors open;
   open.attempt = std::move(attempt);
   open.trees = TRY(os::open_file(options.data + "/trees", O_RDONLY | O_DIRECTORY));
   open.layers = TRY(os::open_file(options.data + "/layers", O_RDONLY | O_DIRECTORY));
   open.programs = TRY(os::open_file(options.programs, O_RDONLY | O_DIRECTORY));
   if (!start.repository.empty())
-    open.repository =
-        TRY(os::open_file(start.repository, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  open.log = TRY(os::open_beneath(open.attempt.get(), "attempt.log",
-                                  O_WRONLY | O_CREAT | O_APPEND, 0640));
+    open.repository = TRY(os::open_file(start.repository, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  open.log =
+      TRY(os::open_beneath(open.attempt.get(), "attempt.log", O_WRONLY | O_CREAT | O_APPEND, 0640));
   return open;
 }
 
@@ -121,8 +120,7 @@ std::string attempt_cgroup(const std::string& instance, const tasks::AttemptId& 
 os::Result<os::Fd> open_attempt_directory(const ExecutorOptions& options,
                                           const tasks::AttemptId& attempt, std::int64_t fence) {
   const os::Fd data = TRY(os::open_file(options.data, O_RDONLY | O_DIRECTORY));
-  return os::open_beneath(data.get(),
-                          "attempts/" + attempt.str() + "/" + std::to_string(fence),
+  return os::open_beneath(data.get(), "attempts/" + attempt.str() + "/" + std::to_string(fence),
                           O_RDONLY | O_DIRECTORY);
 }
 
@@ -150,17 +148,17 @@ os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& st
     return os::fail_errno("give attempt directory");
   const Descriptors open = TRY(open_descriptors(options, start, std::move(directory)));
   std::array<os::Fd, 2> sockets = TRY(os::seqpacket_pair());
-  os::ChildProcess jail = TRY(sandbox::start_jail(
-      {.program = options.programs + "/jail",
-       .bounds = bounds_of(options, start, living.slots),
-       .attempt_directory = open.attempt.get(),
-       .trees = open.trees.get(),
-       .layers = open.layers.get(),
-       .repository = open.repository.get(),
-       .directory = -1,
-       .programs = open.programs.get(),
-       .standard_error = open.log.get()},
-      sockets[0].get()));
+  os::ChildProcess jail =
+      TRY(sandbox::start_jail({.program = options.programs + "/jail",
+                               .bounds = bounds_of(options, start, living.slots),
+                               .attempt_directory = open.attempt.get(),
+                               .trees = open.trees.get(),
+                               .layers = open.layers.get(),
+                               .repository = open.repository.get(),
+                               .directory = -1,
+                               .programs = open.programs.get(),
+                               .standard_error = open.log.get()},
+                              sockets[0].get()));
   os::ChildProcess attempt = TRY(start_attempt(options, uid, open, sockets[1].get()));
   living.jail = TRY(WatchedProcess::open(jail.pid(), 0));
   living.process = TRY(WatchedProcess::open(attempt.pid(), 0));

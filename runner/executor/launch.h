@@ -12,19 +12,19 @@ namespace runner {
 
 // What an executor is configured with.
 struct ExecutorOptions {
-  std::string data;       // data directory
-  std::string instance;   // 8 hex digits: names cgroups and records
-  std::string programs;   // directory of attempt, jail, ingest, reader
-  uid_t serve_uid = 0;    // owner of the data directory
+  std::string data;      // data directory
+  std::string instance;  // 8 hex digits: names cgroups and records
+  std::string programs;  // directory of attempt, jail, ingest, reader
+  uid_t serve_uid = 0;   // owner of the data directory
   gid_t serve_gid = 0;
-  int socket = -1;           // a connected client, whose end is ours too; -1: none
-  std::string socket_path;   // listen here instead
+  int socket = -1;          // a connected client, whose end is ours too; -1: none
+  std::string socket_path;  // listen here instead
   std::uint32_t first_id = 939'524'096;
   int id_slots = 128;
   std::vector<std::string> gaps_allowed;
   std::vector<std::string> read_only_paths;
-  int max_cpus = 0;          // 0: all of the affinity mask
-  os::Bytes max_memory;      // 0: 80 % of MemTotal
+  int max_cpus = 0;      // 0: all of the affinity mask
+  os::Bytes max_memory;  // 0: 80 % of MemTotal
   std::string version;
 };
 

@@ -79,8 +79,8 @@ os::Result<ExecutorAnswer> LocalExecutor::call(ExecutorCall call) {
   // Lines are written under the lock, so two calls never mix their bytes.
   TRY_CONTEXT(os::write_all(socket_.get(), encode(ExecutorRequest{id, std::move(call)})),
               "send to executor");
-  const bool came = arrived_.wait_for(
-      lock, kAnswerLimit, [&] { return closed_ || answers_.contains(id); });
+  const bool came =
+      arrived_.wait_for(lock, kAnswerLimit, [&] { return closed_ || answers_.contains(id); });
   const auto found = answers_.find(id);
   if (found == answers_.end())
     return os::fail(os::Code::unavailable,

@@ -1,6 +1,7 @@
 #include "runner/executor/protocol.h"
 
 #include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/wire.h"
@@ -10,9 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kCodes{os::Code::invalid,     os::Code::not_found, os::Code::conflict,
-                            os::Code::denied,      os::Code::exhausted, os::Code::unavailable,
-                            os::Code::timeout,     os::Code::cancelled, os::Code::corrupt,
+constexpr std::array kCodes{os::Code::invalid, os::Code::not_found, os::Code::conflict,
+                            os::Code::denied,  os::Code::exhausted, os::Code::unavailable,
+                            os::Code::timeout, os::Code::cancelled, os::Code::corrupt,
                             os::Code::internal};
 
 std::string line_of(const json& value) { return sandbox::dump_json(value) + "\n"; }

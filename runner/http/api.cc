@@ -26,9 +26,11 @@ std::string without_port(const std::string& host) {
 }
 
 HttpResponse json_response(std::string body, int status = 200) {
-  return HttpResponse{
-      .status = status, .content_type = "application/json", .body = std::move(body), .headers = {},
-      .stream = {}};
+  return HttpResponse{.status = status,
+                      .content_type = "application/json",
+                      .body = std::move(body),
+                      .headers = {},
+                      .stream = {}};
 }
 
 ServiceError library_error(const HttpRequest& request) {
@@ -87,8 +89,7 @@ HttpResponse Api::check_origin(const HttpRequest& request) const {
                             "use one of the addresses that serve listens on"));
   const std::string origin = request.header("origin");
   const std::size_t scheme = origin.find("://");
-  if (!origin.empty() &&
-      (scheme == std::string::npos || !is_ours(origin.substr(scheme + 3))))
+  if (!origin.empty() && (scheme == std::string::npos || !is_ours(origin.substr(scheme + 3))))
     return problem(error_of("forbidden", "requests from other origins are not served",
                             "call the API from a program, not from a page of another site"));
   return HttpResponse{};
@@ -113,15 +114,15 @@ HttpResponse Api::fallback(const HttpRequest& request) const {
 }
 
 std::vector<HttpRoute> Api::health_routes() {
-  return {{"GET", "/healthz",
-           [](const HttpRequest&) {
-             return json_response(std::string("{\"status\":\"ok\",\"version\":\"") + kVersion +
-                                  "\"}");
-           }},
-          {"GET", "/readyz", [this](const HttpRequest&) {
-             const Readiness readiness = service_.readiness();
-             return json_response(to_wire(readiness), readiness.ready ? 200 : 503);
-           }}};
+  return {
+      {"GET", "/healthz",
+       [](const HttpRequest&) {
+         return json_response(std::string("{\"status\":\"ok\",\"version\":\"") + kVersion + "\"}");
+       }},
+      {"GET", "/readyz", [this](const HttpRequest&) {
+         const Readiness readiness = service_.readiness();
+         return json_response(to_wire(readiness), readiness.ready ? 200 : 503);
+       }}};
 }
 
 std::vector<HttpRoute> Api::routes() {
@@ -154,13 +155,12 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
                       const auto view = service_.policy_view(actor, request.parameter("id"));
                       return view ? json_response(*view) : problem(view.error());
                     })});
-  routes.push_back({"POST", "/v1/projects/:id/packs",
-                    guarded([this](const Actor& actor, const HttpRequest& request) {
-                      const auto id =
-                          service_.store_pack(actor, request.parameter("id"), request.body);
-                      return id ? json_response("{\"id\":\"" + *id + "\"}", 201)
-                                : problem(id.error());
-                    })});
+  routes.push_back(
+      {"POST", "/v1/projects/:id/packs",
+       guarded([this](const Actor& actor, const HttpRequest& request) {
+         const auto id = service_.store_pack(actor, request.parameter("id"), request.body);
+         return id ? json_response("{\"id\":\"" + *id + "\"}", 201) : problem(id.error());
+       })});
   routes.push_back({"GET", "/v1/machines", guarded([this](const Actor& actor, const HttpRequest&) {
                       const auto machine = service_.machine(actor);
                       return machine ? json_response(to_wire(*machine)) : problem(machine.error());

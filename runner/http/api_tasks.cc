@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
 
 #include "runner/http/api.h"
 #include "runner/wire.h"
@@ -100,9 +101,8 @@ void Api::add_task_reads(std::vector<HttpRoute>& routes) {
   add("/v1/events", [this](const Actor& actor, const HttpRequest& request) {
     return get_events(actor, request);
   });
-  add("/v1/tasks/:id/logs/:step", [this](const Actor& actor, const HttpRequest& request) {
-    return get_log(actor, request);
-  });
+  add("/v1/tasks/:id/logs/:step",
+      [this](const Actor& actor, const HttpRequest& request) { return get_log(actor, request); });
   add("/v1/tasks/:id/report.json", [this](const Actor& actor, const HttpRequest& request) {
     return either(service_.report_json(actor, request.parameter("id")), "application/json");
   });
@@ -146,8 +146,8 @@ HttpResponse Api::list_tasks(const Actor& actor, const HttpRequest& request) {
   filter.state = request.query_value("state");
   filter.principal = request.query_value("principal");
   filter.after = request.query_value("after");
-  filter.limit = static_cast<int>(std::clamp<std::int64_t>(
-      number(request.query_value("limit"), filter.limit), 1, 200));
+  filter.limit = static_cast<int>(
+      std::clamp<std::int64_t>(number(request.query_value("limit"), filter.limit), 1, 200));
   const auto list = service_.list_tasks(actor, filter);
   if (!list) return problem(list.error());
   const bool is_full = list->size() == static_cast<std::size_t>(filter.limit);
@@ -177,8 +177,8 @@ HttpResponse Api::get_log(const Actor& actor, const HttpRequest& request) {
   const std::int64_t offset = number(request.query_value("offset"), 0);
   const std::int64_t limit =
       std::clamp<std::int64_t>(number(request.query_value("limit"), 1 << 20), 1, kMaxLogBytes);
-  const auto chunk = service_.log(actor, request.parameter("id"), request.parameter("step"),
-                                  offset, limit);
+  const auto chunk =
+      service_.log(actor, request.parameter("id"), request.parameter("step"), offset, limit);
   if (!chunk) return problem(chunk.error());
   HttpResponse response = body_response(chunk->bytes, "text/plain; charset=utf-8");
   make_inert(response);
@@ -222,9 +222,8 @@ HttpResponse Api::get_events(const Actor& actor, const HttpRequest& request) {
   response.content_type = "text/event-stream";
   response.headers["X-Accel-Buffering"] = "no";
   // Given back when the response is destroyed, whether or not the stream was ever written.
-  const std::shared_ptr<void> held(nullptr, [this, name = actor.principal.name](void*) {
-    streams_.give_back(name);
-  });
+  const std::shared_ptr<void> held(
+      nullptr, [this, name = actor.principal.name](void*) { streams_.give_back(name); });
   response.stream = [this, actor, task, held, after = number(resume, 0)](HttpStream& out) {
     write_events(actor, task, after, out);
   };

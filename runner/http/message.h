@@ -13,7 +13,7 @@ namespace runner {
 // One request. Header names are lower case; of repeated ones the first counts.
 struct HttpRequest {
   std::string method;
-  std::string path;                          // decoded
+  std::string path;                               // decoded
   std::map<std::string, std::string> parameters;  // ":id" of the route's pattern
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;

@@ -138,8 +138,8 @@ class WatchedServer : public httplib::Server {
         stream.set_deadline(steady_clock::now() + options_.request_deadline);
         current_stream = &stream;
         bool closed = false;
-        const bool good = process_request(stream, peer, peer_port, own, own_port, left == 1,
-                                          closed, nullptr);
+        const bool good =
+            process_request(stream, peer, peer_port, own, own_port, left == 1, closed, nullptr);
         current_stream = nullptr;
         if (!good || closed) break;
       }
@@ -154,9 +154,8 @@ class WatchedServer : public httplib::Server {
 };
 
 std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -213,8 +212,8 @@ class HttplibServer : public HttpServer {
   os::Result<void> begin(std::vector<HttpRoute> routes, HttpHandler fallback) {
     configure();
     for (HttpRoute& route : routes) add(std::move(route));
-    server_.set_error_handler(httplib::Server::Handler(
-        [fallback](const httplib::Request& from, httplib::Response& to) {
+    server_.set_error_handler(
+        httplib::Server::Handler([fallback](const httplib::Request& from, httplib::Response& to) {
           if (!to.body.empty() || to.status < 400) return;
           HttpRequest request = to_request(from);
           request.parameters["status"] = std::to_string(to.status);
@@ -257,17 +256,19 @@ class HttplibServer : public HttpServer {
           return httplib::Server::HandlerResponse::Unhandled;
         });
     // What a handler throws is told to nobody: it may hold anything.
-    server_.set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
-          response.status = 500;
-        });
+    server_.set_exception_handler([](const httplib::Request&, httplib::Response& response,
+                                     const std::exception_ptr&) { response.status = 500; });
   }
 
   void add(HttpRoute route) {
-    if (route.method == "GET") server_.Get(route.pattern, to_handler(std::move(route.handler)));
-    else if (route.method == "POST") server_.Post(route.pattern, to_handler(std::move(route.handler)));
-    else if (route.method == "DELETE") server_.Delete(route.pattern, to_handler(std::move(route.handler)));
-    else os::check(false, "routes are GET, POST or DELETE");
+    if (route.method == "GET")
+      server_.Get(route.pattern, to_handler(std::move(route.handler)));
+    else if (route.method == "POST")
+      server_.Post(route.pattern, to_handler(std::move(route.handler)));
+    else if (route.method == "DELETE")
+      server_.Delete(route.pattern, to_handler(std::move(route.handler)));
+    else
+      os::check(false, "routes are GET, POST or DELETE");
   }
 
   bool is_unix() const { return options_.host.starts_with('/'); }
@@ -279,7 +280,8 @@ class HttplibServer : public HttpServer {
       // The port only satisfies the library; a unix socket has none.
       if (!server_.bind_to_port(options_.host, 80))
         return os::fail_errno("listen at " + options_.host);
-      if (::chmod(options_.host.c_str(), 0660) != 0) return os::fail_errno("chmod " + options_.host);
+      if (::chmod(options_.host.c_str(), 0660) != 0)
+        return os::fail_errno("chmod " + options_.host);
       return {};
     }
     if (options_.port == 0)

@@ -2,10 +2,10 @@
 // request, a bound on connections of one peer, and room that slow clients cannot take.
 //
 // Each connection holds one thread of a fixed pool. A request must be complete within
-// `request_deadline` of its first byte, however slowly it drips; a connection that waits for a first
-// byte is closed after `idle_limit`, and earlier (the longest waiting first) when its peer or the
-// pool is over its share. A second server on a unix socket with threads of its own (the lane) answers
-// when this one is full.
+// `request_deadline` of its first byte, however slowly it drips; a connection that waits for a
+// first byte is closed after `idle_limit`, and earlier (the longest waiting first) when its peer or
+// the pool is over its share. A second server on a unix socket with threads of its own (the lane)
+// answers when this one is full.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct HttpOptions {
   std::chrono::milliseconds request_deadline{5'000};
   std::chrono::milliseconds body_deadline{60'000};  // of a large body, after its head
   std::chrono::milliseconds idle_limit{5'000};
-  std::chrono::milliseconds write_limit{10'000};    // without progress
+  std::chrono::milliseconds write_limit{10'000};  // without progress
 };
 
 class HttpServer {

@@ -39,7 +39,9 @@ void act(std::string_view options) {
     return;
   }
   create_marker(pause);
-  ::kill(::getpid(), SIGSTOP);
+  // To this very thread: a stop of the process as a whole is taken by whichever thread runs first,
+  // and this one would go on until then.
+  ::raise(SIGSTOP);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Files: whole-file reads and durable writes, temporary directories, removal without following links.
+// Files: whole-file reads and durable writes, temporary directories, removal without following
+// links.
 #pragma once
 
 #include <sys/types.h>

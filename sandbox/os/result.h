@@ -26,7 +26,8 @@ enum class Code : std::uint8_t {
 // The word of a code in messages and JSON, for example "not_found".
 std::string_view code_name(Code code);
 
-// One failure. `message` names the thing and the next step; `sys_errno` is 0 or the errno behind it.
+// One failure. `message` names the thing and the next step; `sys_errno` is 0 or the errno behind
+// it.
 struct Error {
   Code code = Code::internal;
   std::string message;
@@ -77,14 +78,15 @@ std::unexpected<Error> try_failure(Error error, Shape&& shape) {
 #define TRY_CONTEXT(expression, what) \
   OS_TRY_(__COUNTER__, expression, os::with_context(try_error_, (what)))
 
-#define OS_TRY_(counter, expression, error) OS_TRY_NAMED_(OS_TRY_JOIN_(try_, counter), expression, error)
+#define OS_TRY_(counter, expression, error) \
+  OS_TRY_NAMED_(OS_TRY_JOIN_(try_, counter), expression, error)
 #define OS_TRY_JOIN_(left, right) OS_TRY_JOIN_NOW_(left, right)
 #define OS_TRY_JOIN_NOW_(left, right) left##right##_
-#define OS_TRY_NAMED_(name, expression, error_expression)        \
-  __extension__({                                                \
-    auto&& name = (expression);                                  \
-    if (!name.has_value())                                       \
-      return os::try_failure(std::move(name).error(),            \
+#define OS_TRY_NAMED_(name, expression, error_expression)                             \
+  __extension__({                                                                     \
+    auto&& name = (expression);                                                       \
+    if (!name.has_value())                                                            \
+      return os::try_failure(std::move(name).error(),                                 \
                              [&](os::Error try_error_) { return error_expression; }); \
-    *std::forward<decltype(name)>(name);                         \
+    *std::forward<decltype(name)>(name);                                              \
   })

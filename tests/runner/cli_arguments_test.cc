@@ -37,19 +37,19 @@ bool holds(const std::string& text, std::string_view part) {
 }
 
 TEST(Arguments, OfSubmit) {
-  const auto command = parsed<SubmitCommand>(
-      {"submit", "-p", "mathkit", "--patch", "a.patch", "--fixes", "A.B", "--fixes", "C.D",
-       "--wait", "--timeout", "90s", "--json", "--key", "k"});
+  const auto command = parsed<SubmitCommand>({"submit", "-p", "mathkit", "--patch", "a.patch",
+                                              "--fixes", "A.B", "--fixes", "C.D", "--wait",
+                                              "--timeout", "90s", "--json", "--key", "k"});
   EXPECT_EQ(command.project, "mathkit");
   EXPECT_EQ(command.intent, "promote");
   EXPECT_EQ(command.fixes, (Words{"A.B", "C.D"}));
   EXPECT_EQ(command.timeout, std::chrono::seconds(90));
   EXPECT_TRUE(command.wait);
   EXPECT_TRUE(command.server.json);
-  EXPECT_EQ(parsed<SubmitCommand>({"submit", "--project", "p", "--commit", "HEAD", "--intent",
-                                   "verify"})
-                .intent,
-            "verify");
+  EXPECT_EQ(
+      parsed<SubmitCommand>({"submit", "--project", "p", "--commit", "HEAD", "--intent", "verify"})
+          .intent,
+      "verify");
 }
 
 TEST(Arguments, OfRunNameSteps) {
@@ -66,8 +66,7 @@ TEST(Arguments, OfWhatTheDemoTypes) {
   const auto token = parsed<TokenCreateCommand>(
       {"token", "create", "rex", "--project", "mathkit", "--role", "reviewer", "--role", "owner"});
   EXPECT_EQ(token.roles, (Words{"reviewer", "owner"}));
-  const auto decision =
-      parsed<DecideCommand>({"approve", "t_1", "--commit", "abc", "--yes"});
+  const auto decision = parsed<DecideCommand>({"approve", "t_1", "--commit", "abc", "--yes"});
   EXPECT_TRUE(decision.approves && decision.yes);
   EXPECT_EQ(parsed<ServeCommand>({"serve", "--config", "/c.yaml"}).config, "/c.yaml");
 }

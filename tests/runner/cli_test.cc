@@ -59,13 +59,15 @@ TEST(Escape, MakesControlsVisible) {
 }
 
 TEST(Escape, MakesC1BidiAndZeroWidthCharactersVisible) {
-  EXPECT_EQ(escape_text("\xc2\x9b" "31m"), "\\u009b31m");       // CSI as one character
-  EXPECT_EQ(escape_text("\xe2\x80\xae"), "\\u202e");             // right-to-left override
-  EXPECT_EQ(escape_text("\xe2\x81\xa6"), "\\u2066");             // isolate
-  EXPECT_EQ(escape_text("\xe2\x80\x8b"), "\\u200b");             // zero-width space
-  EXPECT_EQ(escape_text("\xef\xbb\xbf"), "\\ufeff");             // byte order mark
-  EXPECT_EQ(escape_text("\xf3\xa0\x81\x81"), "\\U000e0041");     // tag letter
-  EXPECT_EQ(escape_text("\xe2\x80\xa8"), "\\u2028");             // line separator
+  EXPECT_EQ(escape_text("\xc2\x9b"
+                        "31m"),
+            "\\u009b31m");                                    // CSI as one character
+  EXPECT_EQ(escape_text("\xe2\x80\xae"), "\\u202e");          // right-to-left override
+  EXPECT_EQ(escape_text("\xe2\x81\xa6"), "\\u2066");          // isolate
+  EXPECT_EQ(escape_text("\xe2\x80\x8b"), "\\u200b");          // zero-width space
+  EXPECT_EQ(escape_text("\xef\xbb\xbf"), "\\ufeff");          // byte order mark
+  EXPECT_EQ(escape_text("\xf3\xa0\x81\x81"), "\\U000e0041");  // tag letter
+  EXPECT_EQ(escape_text("\xe2\x80\xa8"), "\\u2028");          // line separator
 }
 
 TEST(Escape, KeepsTextOfOtherScripts) {
@@ -76,7 +78,7 @@ TEST(Escape, KeepsTextOfOtherScripts) {
 TEST(Escape, ShowsBytesThatAreNoText) {
   EXPECT_EQ(escape_text("\xff\xc0\x80"), "\\xff\\xc0\\x80");
   EXPECT_EQ(escape_text("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
-  EXPECT_EQ(escape_text("\xe2\x82"), "\\xe2\\x82");            // unfinished
+  EXPECT_EQ(escape_text("\xe2\x82"), "\\xe2\\x82");           // unfinished
 }
 
 TEST(Escape, OfJsonKeepsTheValue) {
@@ -121,9 +123,8 @@ TEST_F(Address, ComesFromTheFlagsFirst) {
   variables_ = {{"PROOFHOUSE_URL", "http://127.0.0.1:2"},
                 {"PROOFHOUSE_TOKEN_FILE", file("variable", "b")},
                 {"PROOFHOUSE_TOKEN", "c"}};
-  const auto found =
-      find_server({.url = "http://127.0.0.1:1/", .token_file = file("flag", "a\n"), .json = false},
-                  sources());
+  const auto found = find_server(
+      {.url = "http://127.0.0.1:1/", .token_file = file("flag", "a\n"), .json = false}, sources());
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->url, "http://127.0.0.1:1");
   EXPECT_EQ(found->token, "a");
@@ -145,18 +146,17 @@ TEST_F(Address, ComesFromTheEnvironmentThenFromTheUserThenFromARunningServer) {
 
 TEST_F(Address, DoesNotGiveTheTokenOfOneServerToAnother) {
   config_ = file("config.yaml", "url: http://127.0.0.1:3\ntoken_file: " + file("user", "c") + "\n");
-  const auto found = find_server({.url = "http://127.0.0.1:9", .token_file = "", .json = false},
-                                 sources());
+  const auto found =
+      find_server({.url = "http://127.0.0.1:9", .token_file = "", .json = false}, sources());
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->token, "");
 }
 
 TEST_F(Address, RefusesATokenFileThatOthersCanRead) {
   for (const mode_t mode : {0640, 0604, 0660}) {
-    const auto found = find_server({.url = "http://127.0.0.1:1",
-                                    .token_file = file("open", "t", mode),
-                                    .json = false},
-                                   sources());
+    const auto found = find_server(
+        {.url = "http://127.0.0.1:1", .token_file = file("open", "t", mode), .json = false},
+        sources());
     ASSERT_FALSE(found.has_value());
     EXPECT_EQ(found.error().code, os::Code::denied);
     EXPECT_NE(found.error().message.find("chmod 600"), std::string::npos);
@@ -287,7 +287,8 @@ TEST(Problem, IsReadWithItsNextStep) {
 
 TEST(Events, AreCutFromAStreamInAnyPieces) {
   const std::string stream =
-      "retry: 3000\n\nid: 7\nevent: run.started\ndata: {\"data\":{\"step\":\"build\"}}\n\n: ping\n\n"
+      "retry: 3000\n\nid: 7\nevent: run.started\ndata: {\"data\":{\"step\":\"build\"}}\n\n: "
+      "ping\n\n"
       "data: a\ndata: b\n\n";
   for (std::size_t size = 1; size <= stream.size(); ++size) {
     EventParser parser;

@@ -1,6 +1,5 @@
 // The HTTP server against hostile clients: real sockets on loopback, bounded in count and time.
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runner/http/server.h"
 #include "sandbox/os/fd.h"
@@ -121,9 +122,9 @@ TEST_F(HttpServerTest, RefusesABodyOverTheLimitBeforeReadingIt) {
   HttpOptions options;
   options.body_limit = 1000;
   start(options);
-  const std::string answer =
-      ask(server_->port(),
-          "POST /v1/things HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\nConnection: close\r\n\r\n");
+  const std::string answer = ask(
+      server_->port(),
+      "POST /v1/things HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\nConnection: close\r\n\r\n");
   EXPECT_NE(answer.find(" 413 "), std::string::npos) << answer;
 }
 
@@ -132,10 +133,10 @@ TEST_F(HttpServerTest, RefusesAChunkedBodyOverTheLimit) {
   options.pack_limit = 1000;
   start(options);
   const std::string chunk = "7d0\r\n" + std::string(2000, 'x') + "\r\n0\r\n\r\n";
-  const std::string answer = ask(
-      server_->port(),
-      "POST /v1/things HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" +
-          chunk);
+  const std::string answer = ask(server_->port(),
+                                 "POST /v1/things HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+                                 "chunked\r\nConnection: close\r\n\r\n" +
+                                     chunk);
   EXPECT_EQ(answer.find(" 200 "), std::string::npos) << answer;
 }
 
@@ -147,8 +148,7 @@ TEST_F(HttpServerTest, EndsARequestThatDripsPastItsDeadline) {
   const auto begin = steady_clock::now();
   for (int i = 0; i < 30; ++i) {
     send_text(socket, i == 0 ? "GET /v1/things/a HTTP/1.1\r\n" : "X-A: b\r\n");
-    if (receive(socket, milliseconds(50)).empty() &&
-        ::send(socket.get(), "", 0, MSG_NOSIGNAL) < 0)
+    if (receive(socket, milliseconds(50)).empty() && ::send(socket.get(), "", 0, MSG_NOSIGNAL) < 0)
       break;
     char byte = 0;
     if (::recv(socket.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0) break;
@@ -203,9 +203,8 @@ TEST_F(HttpServerTest, SaysThatAPortIsTaken) {
   start({});
   HttpOptions options;
   options.port = server_->port();
-  const auto second = HttpServer::start(options, {}, [](const HttpRequest&) {
-    return HttpResponse{};
-  });
+  const auto second =
+      HttpServer::start(options, {}, [](const HttpRequest&) { return HttpResponse{}; });
   ASSERT_FALSE(second.has_value());
   EXPECT_NE(second.error().message.find("another server"), std::string::npos);
 }
