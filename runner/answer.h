@@ -39,10 +39,9 @@ inline std::unexpected<ServiceError> refuse_field(std::string pointer, std::stri
 // Yields the value of an Answer or a Result, or returns its error as a ServiceError.
 #define ASK(expression) ASK_NAMED_(OS_TRY_JOIN_(ask_, __COUNTER__), expression)
 #define ASK_NAMED_(name, expression) ASK_NAMED_NOW_(name, expression)
-#define ASK_NAMED_NOW_(name, expression)                                   \
-  __extension__({                                                          \
-    auto&& name = (expression);                                            \
-    if (!name.has_value())                                                 \
-      return std::unexpected(runner::to_service_error(name.error()));      \
-    *std::forward<decltype(name)>(name);                                   \
+#define ASK_NAMED_NOW_(name, expression)                                                   \
+  __extension__({                                                                          \
+    auto&& name = (expression);                                                            \
+    if (!name.has_value()) return std::unexpected(runner::to_service_error(name.error())); \
+    *std::forward<decltype(name)>(name);                                                   \
   })

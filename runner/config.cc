@@ -29,10 +29,11 @@ class ConfigReader {
 
   void read(const YamlNode& root, Config& config) {
     if (root.kind == YamlNode::Kind::nothing) return;
-    if (!fields_.open_map(root, "the configuration",
-                          {.names = {"listen", "data", "user", "instance", "executor", "ids", "machine", "caps",
-                                     "retention", "disk", "sandbox", "environments"},
-                           .later = {"cgroup", "gpus", "keys"}}))
+    if (!fields_.open_map(
+            root, "the configuration",
+            {.names = {"listen", "data", "user", "instance", "executor", "ids", "machine", "caps",
+                       "retention", "disk", "sandbox", "environments"},
+             .later = {"cgroup", "gpus", "keys"}}))
       return;
     text(root, "listen", 300, config.listen);
     path(root, "data", config.data);
@@ -113,8 +114,8 @@ class ConfigReader {
   }
 
   void caps(const YamlNode& root, Caps& out) {
-    const YamlNode* const node = section(
-        root, "caps", {.names = {"queue", "ingests", "patch", "pack"}, .later = {}});
+    const YamlNode* const node =
+        section(root, "caps", {.names = {"queue", "ingests", "patch", "pack"}, .later = {}});
     if (node == nullptr) return;
     integer(*node, "queue", {1, 100'000}, out.queue);
     integer(*node, "ingests", {1, 64}, out.ingests);
@@ -150,8 +151,8 @@ class ConfigReader {
   }
 
   void sandbox(const YamlNode& root, Config& config) {
-    const YamlNode* const node = section(
-        root, "sandbox", {.names = {"allow_gaps", "read_only_paths"}, .later = {}});
+    const YamlNode* const node =
+        section(root, "sandbox", {.names = {"allow_gaps", "read_only_paths"}, .later = {}});
     if (node == nullptr) return;
     if (const YamlNode* gaps = node->find("allow_gaps");
         gaps != nullptr && fields_.open_list(*gaps, "allow_gaps", 50)) {

@@ -32,8 +32,8 @@ struct Retention {
 
 // Bounds of what is taken in.
 struct Caps {
-  int queue = 1000;           // caps.queue: tasks that wait; one more is answered 503. 1..100,000
-  int ingests = 4;            // caps.ingests: changes taken in at a time. 1..64
+  int queue = 1000;            // caps.queue: tasks that wait; one more is answered 503. 1..100,000
+  int ingests = 4;             // caps.ingests: changes taken in at a time. 1..64
   os::Bytes patch{8U << 20U};  // caps.patch: a posted patch. 1KiB..8MiB (the body of a request)
   os::Bytes pack{64U << 20U};  // caps.pack: a stored pack. 1KiB..1GiB
   bool operator==(const Caps&) const = default;

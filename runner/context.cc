@@ -63,8 +63,8 @@ os::Result<bool> copy_file_beneath(int directory, const std::string& path,
   }
   if (::fsync(file.get()) != 0) return os::fail_errno("sync " + target);
   if (::rename(unfinished.c_str(), target.c_str()) != 0) return os::fail_errno("keep " + target);
-  const os::Fd parent = TRY(
-      os::open_file(target.substr(0, target.rfind('/')), O_RDONLY | O_DIRECTORY));
+  const os::Fd parent =
+      TRY(os::open_file(target.substr(0, target.rfind('/')), O_RDONLY | O_DIRECTORY));
   if (::fsync(parent.get()) != 0) return os::fail_errno("sync the directory of " + target);
   return true;
 }

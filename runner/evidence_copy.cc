@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <set>
 
 #include "sandbox/os/digest.h"
@@ -26,6 +27,15 @@ bool is_digest(std::string_view name) { return os::Sha256::parse(name).has_value
 os::Result<void> sync(int fd, std::string_view what) {
   if (::fdatasync(fd) != 0) return os::fail_errno("sync " + std::string(what));
   return {};
+}
+
+// Nobody may drop what was just kept again before the one who keeps it could note that he does.
+constexpr std::int64_t kYoungSeconds = 3600;
+
+bool is_young(int directory, const std::string& name) {
+  struct stat info{};
+  return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         info.st_mtim.tv_sec + kYoungSeconds > std::time(nullptr);
 }
 
 // A copy under a name of its own, not yet flushed.
@@ -48,8 +58,7 @@ os::Result<void> abandon(int shelf, const Copy& copy, os::Error error) {
 }
 
 // Copies and hashes; what was copied is what was hashed, whatever happens to the source meanwhile.
-os::Result<void> copy_checked(int source, Copy& copy, std::string_view sha256,
-                              std::int64_t limit) {
+os::Result<void> copy_checked(int source, Copy& copy, std::string_view sha256, std::int64_t limit) {
   os::Sha256Stream digest;
   std::string piece(kPieceSize, '\0');
   while (true) {
@@ -93,7 +102,7 @@ os::Result<os::Fd> EvidenceFolder::shelf(std::string_view sha256, bool make) con
 
 os::Result<std::string> EvidenceFolder::put(std::string_view bytes) {
   std::string sha256 = os::sha256(bytes).hex();
-  if (has(sha256)) return sha256;
+  if (is_kept(sha256)) return sha256;
   const os::Fd directory = TRY(shelf(sha256, true));
   TRY(os::write_file_durably_at(directory.get(), sha256, bytes, 0600));
   return sha256;
@@ -101,8 +110,7 @@ os::Result<std::string> EvidenceFolder::put(std::string_view bytes) {
 
 os::Result<std::string> EvidenceFolder::get(std::string_view sha256, std::size_t limit) const {
   const os::Fd directory = TRY(shelf(sha256, false));
-  std::string bytes =
-      TRY(os::read_file_at(directory.get(), std::string(sha256), limit));
+  std::string bytes = TRY(os::read_file_at(directory.get(), std::string(sha256), limit));
   if (os::sha256(bytes).hex() != sha256)
     return os::fail(os::Code::corrupt, "evidence " + std::string(sha256) + " has another digest");
   return bytes;
@@ -131,9 +139,14 @@ bool EvidenceFolder::has(std::string_view sha256) const {
   return directory && ::faccessat(directory->get(), std::string(sha256).c_str(), R_OK, 0) == 0;
 }
 
+bool EvidenceFolder::is_kept(std::string_view sha256) const {
+  const os::Result<os::Fd> directory = shelf(sha256, false);
+  return directory && ::utimensat(directory->get(), std::string(sha256).c_str(), nullptr, 0) == 0;
+}
+
 os::Result<void> EvidenceFolder::remove(std::string_view sha256) {
   const os::Result<os::Fd> directory = shelf(sha256, false);
-  if (!directory) return {};
+  if (!directory || is_young(directory->get(), std::string(sha256))) return {};
   if (::unlinkat(directory->get(), std::string(sha256).c_str(), 0) != 0 && errno != ENOENT)
     return os::fail_errno("remove evidence");
   return {};
@@ -150,7 +163,7 @@ os::Result<std::vector<std::string>> EvidenceFolder::take(int attempt_directory)
   std::int64_t left = kMaxBytes;
   std::set<std::string> changed;
   for (const std::string& name : names) {
-    if (has(name)) continue;
+    if (is_kept(name)) continue;
     const os::Fd file = TRY(os::open_beneath(source->get(), name, O_RDONLY | O_NONBLOCK));
     struct stat info{};
     if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -166,8 +179,7 @@ os::Result<std::vector<std::string>> EvidenceFolder::take(int attempt_directory)
     changed.insert(name.substr(0, 2));
   }
   for (const std::string& name : changed) {
-    const os::Fd directory =
-        TRY(os::open_beneath(directory_.get(), name, O_RDONLY | O_DIRECTORY));
+    const os::Fd directory = TRY(os::open_beneath(directory_.get(), name, O_RDONLY | O_DIRECTORY));
     if (::fsync(directory.get()) != 0) return os::fail_errno("sync evidence/" + name);
   }
   return names;
@@ -177,9 +189,9 @@ os::Result<void> load_reports(const EvidenceFolder& folder, tasks::Evidence& evi
   for (tasks::RunRecord& run : evidence.runs) {
     for (tasks::ReportRecord& report : run.reports) {
       if (report.parsed_sha256.empty()) continue;
-      report.parsed = TRY_CONTEXT(
-          tasks::report_from_json(TRY(folder.get(report.parsed_sha256, kReportLimit))),
-          "report " + report.path + " of run " + run.id);
+      report.parsed =
+          TRY_CONTEXT(tasks::report_from_json(TRY(folder.get(report.parsed_sha256, kReportLimit))),
+                      "report " + report.path + " of run " + run.id);
     }
   }
   return {};

@@ -31,7 +31,8 @@ class EvidenceFolder {
   };
   os::Result<Part> get_part(std::string_view sha256, std::int64_t offset, std::size_t limit) const;
   bool has(std::string_view sha256) const;
-  // A missing blob is no error.
+  // A missing blob is no error. One that was kept (again) within the last hour stays: who keeps it
+  // may not have noted so yet.
   os::Result<void> remove(std::string_view sha256);
 
   // Takes all blobs of evidence/ beneath an attempt's directory over: hashed while they are copied,
@@ -45,6 +46,8 @@ class EvidenceFolder {
  private:
   explicit EvidenceFolder(std::string path, os::Fd directory)
       : path_(std::move(path)), directory_(std::move(directory)) {}
+  // has(), and makes the blob young again.
+  bool is_kept(std::string_view sha256) const;
   os::Result<os::Fd> shelf(std::string_view sha256, bool make) const;
 
   std::string path_;

@@ -41,8 +41,8 @@ std::string escaped(std::string_view value) {
 }  // namespace
 
 void log_line(LogLevel level, std::string_view message, LogFields fields) {
-  std::string line = now_text() + " " + std::string(level_name(level)) + " \"" +
-                     std::string(message) + "\"";
+  std::string line =
+      now_text() + " " + std::string(level_name(level)) + " \"" + std::string(message) + "\"";
   for (const auto& [key, value] : fields) line += " " + std::string(key) + "=" + escaped(value);
   line += '\n';
   // A log that cannot be written must not stop the service.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "runner/store/events.h"
@@ -32,8 +33,7 @@ struct LivingRun {
 };
 
 os::Result<LivingRun> find_living_run(const ServiceContext& context,
-                                      const store::AttemptRow& attempt,
-                                      const std::string& step) {
+                                      const store::AttemptRow& attempt, const std::string& step) {
   const auto events = TRY(context.store.read([&](store::Database& database) {
     return store::events_after(database, attempt.task, 0, kEventsRead);
   }));
@@ -47,8 +47,7 @@ os::Result<LivingRun> find_living_run(const ServiceContext& context,
       continue;
     const auto text = [&](const char* name) {
       const auto found = data->find(name);
-      return found != data->end() && found->is_string() ? found->get<std::string>()
-                                                        : std::string();
+      return found != data->end() && found->is_string() ? found->get<std::string>() : std::string();
     };
     const std::string id = text("run");
     if (event.type == "run.finished" && id == run.id) run.is_finished = true;
@@ -82,14 +81,12 @@ os::Result<LogChunk> read_kept_log(const EvidenceFolder& folder, const tasks::Ru
   chunk.offset = window.offset;
   if (run.log.head_sha256.empty()) return chunk;
   const auto limit = static_cast<std::size_t>(window.limit);
-  const EvidenceFolder::Part head =
-      TRY(folder.get_part(run.log.head_sha256, window.offset, limit));
+  const EvidenceFolder::Part head = TRY(folder.get_part(run.log.head_sha256, window.offset, limit));
   chunk.bytes = head.bytes;
   if (!chunk.bytes.empty() || run.log.tail_sha256.empty()) return chunk;
   const std::int64_t tail_begin = head.size + run.log.omitted;
   chunk.offset = std::max(window.offset, tail_begin);
-  chunk.bytes =
-      TRY(folder.get_part(run.log.tail_sha256, chunk.offset - tail_begin, limit)).bytes;
+  chunk.bytes = TRY(folder.get_part(run.log.tail_sha256, chunk.offset - tail_begin, limit)).bytes;
   return chunk;
 }
 
@@ -111,10 +108,8 @@ os::Result<LogChunk> read_living_log(const ServiceContext& context,
   if (::fstat(head->get(), &info) != 0 || !S_ISREG(info.st_mode)) return chunk;
   chunk.total = info.st_size;
   if (window.offset >= chunk.total) return chunk;
-  chunk.bytes.resize(
-      static_cast<std::size_t>(std::min(window.limit, chunk.total - window.offset)));
-  const ssize_t count =
-      ::pread(head->get(), chunk.bytes.data(), chunk.bytes.size(), window.offset);
+  chunk.bytes.resize(static_cast<std::size_t>(std::min(window.limit, chunk.total - window.offset)));
+  const ssize_t count = ::pread(head->get(), chunk.bytes.data(), chunk.bytes.size(), window.offset);
   if (count < 0) return os::fail_errno("read the log of " + run.id);
   chunk.bytes.resize(static_cast<std::size_t>(count));
   return chunk;

@@ -30,25 +30,25 @@ Answer<void> check_role(const Actor& actor, const store::TaskRow& task) {
 
 // What the reviewer saw is what there is.
 Answer<void> check_seen(const store::TaskRow& task, const ApprovalRequest& request) {
-  const bool is_same = (request.if_match.empty() || request.if_match == etag_of(task)) &&
-                       request.commit == task.change.candidate.hex() &&
-                       (request.diff_digest.empty() ||
-                        request.diff_digest == task.change.diff.digest);
+  const bool is_same =
+      (request.if_match.empty() || request.if_match == etag_of(task)) &&
+      request.commit == task.change.candidate.hex() &&
+      (request.diff_digest.empty() || request.diff_digest == task.change.diff.digest);
   if (!is_same)
-    return refuse("etag_mismatch",
-                  "the task is not what you saw any more: its candidate is " +
-                      task.change.candidate.hex(),
-                  "look at it again, then decide");
+    return refuse(
+        "etag_mismatch",
+        "the task is not what you saw any more: its candidate is " + task.change.candidate.hex(),
+        "look at it again, then decide");
   return {};
 }
 
 Answer<void> check_request(const store::TaskRow& task, const ApprovalRequest& request,
                            const std::vector<std::string>& asks) {
   if (task.state != TaskState::awaiting_approval)
-    return refuse("wrong_state",
-                  "the task is " + std::string(task_state_name(task.state)) +
-                      ", it waits for no decision",
-                  "look at the task");
+    return refuse(
+        "wrong_state",
+        "the task is " + std::string(task_state_name(task.state)) + ", it waits for no decision",
+        "look at the task");
   if (request.commit.empty())
     return refuse_field("/commit", "a decision names the commit that it is about");
   if (request.reason.size() > kReasonLimit)
@@ -65,8 +65,8 @@ Answer<void> check_request(const store::TaskRow& task, const ApprovalRequest& re
   }
   for (const std::string& ask : asks) {
     if (std::ranges::find(request.gates, ask) == request.gates.end())
-      return refuse_field("/gates", "gate '" + ask +
-                                        "' is inconclusive: an approval has to name it in gates");
+      return refuse_field(
+          "/gates", "gate '" + ask + "' is inconclusive: an approval has to name it in gates");
   }
   return {};
 }

@@ -23,12 +23,11 @@ os::Result<std::unique_ptr<ServiceCore>> ServiceCore::open(Config config,
   TRY_CONTEXT(make_data_directory(config), "data directory");
   auto database = TRY(store::Store::open(config.data + "/proofhouse.db"));
   EvidenceFolder evidence = TRY(EvidenceFolder::open(config.data + "/evidence"));
-  std::unique_ptr<ServiceCore> core(
-      new ServiceCore(Opened{.config = std::move(config),
-                             .executor = std::move(executor),
-                             .git = std::move(git),
-                             .store = std::move(database),
-                             .evidence = std::move(evidence)}));
+  std::unique_ptr<ServiceCore> core(new ServiceCore(Opened{.config = std::move(config),
+                                                           .executor = std::move(executor),
+                                                           .git = std::move(git),
+                                                           .store = std::move(database),
+                                                           .evidence = std::move(evidence)}));
   TRY(core->make_first_admin());
   return core;
 }
@@ -86,8 +85,8 @@ os::Result<void> ServiceCore::make_first_admin() {
 
 Answer<store::ProjectRow> ServiceCore::visible_project(const Actor& actor,
                                                        const std::string& name) {
-  const auto row = ASK(store_->read(
-      [&](store::Database& database) { return store::find_project(database, name); }));
+  const auto row = ASK(
+      store_->read([&](store::Database& database) { return store::find_project(database, name); }));
   const bool is_visible = row && (may_read_all(actor, name) || may_submit(actor, name));
   if (!is_visible)
     return refuse("not_found", "there is no project '" + name + "' that you may see",
@@ -96,21 +95,19 @@ Answer<store::ProjectRow> ServiceCore::visible_project(const Actor& actor,
 }
 
 Answer<store::TaskRow> ServiceCore::visible_task(const Actor& actor, const std::string& id) {
-  const os::Result<store::TaskRow> row = store_->read(
-      [&](store::Database& database) { return store::get_task(database, id); });
+  const os::Result<store::TaskRow> row =
+      store_->read([&](store::Database& database) { return store::get_task(database, id); });
   if (!row && row.error().code != os::Code::not_found)
     return std::unexpected(to_service_error(row.error()));
-  const bool is_visible = row && (may_read_all(actor, row->project) ||
-                                  (may_submit(actor, row->project) &&
-                                   row->principal == actor.principal.name));
+  const bool is_visible =
+      row && (may_read_all(actor, row->project) ||
+              (may_submit(actor, row->project) && row->principal == actor.principal.name));
   if (!is_visible)
-    return refuse("not_found", "there is no task '" + id + "' that you may see",
-                  "list your tasks");
+    return refuse("not_found", "there is no task '" + id + "' that you may see", "list your tasks");
   return *row;
 }
 
-os::Result<TaskView> ServiceCore::read_view(store::Database& database,
-                                            const store::TaskRow& task) {
+os::Result<TaskView> ServiceCore::read_view(store::Database& database, const store::TaskRow& task) {
   const os::Result<tasks::Policy> policy = policies_.get(task.policy_sha256);
   return make_task_view(database, task, policy ? &*policy : nullptr);
 }

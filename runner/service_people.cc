@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kShortestToken{60};
 constexpr std::chrono::hours kLongestToken{24 * 366};
+constexpr std::chrono::hours kUsualToken{24 * 90};  // where none is asked for
 
 Answer<void> require_admin(const Actor& actor) {
   if (actor.has(Role::admin, "*")) return {};
@@ -31,17 +32,16 @@ Answer<Actor> ServiceCore::authenticate(const std::string& token) {
   // The checksum spares the database a look-up for what cannot be a token.
   if (!is_token(token)) return unauthorized();
   const std::string sha256 = os::sha256(token).hex();
-  auto actor = ASK(store_->read(
-      [&](store::Database& database) -> os::Result<std::optional<Actor>> {
-        const auto row = TRY(store::find_token(database, sha256));
-        if (!row || !os::equal_constant_time(row->sha256, sha256) || !row->revoked_at.empty() ||
-            row->expires_at <= now_text())
-          return std::optional<Actor>{};
-        const auto principal = TRY(store::find_principal(database, row->principal));
-        if (!principal) return std::optional<Actor>{};
-        return std::optional(Actor{.principal = *principal,
-                                   .grants = TRY(store::grants_of(database, principal->name))});
-      }));
+  auto actor = ASK(store_->read([&](store::Database& database) -> os::Result<std::optional<Actor>> {
+    const auto row = TRY(store::find_token(database, sha256));
+    if (!row || !os::equal_constant_time(row->sha256, sha256) || !row->revoked_at.empty() ||
+        row->expires_at <= now_text())
+      return std::optional<Actor>{};
+    const auto principal = TRY(store::find_principal(database, row->principal));
+    if (!principal) return std::optional<Actor>{};
+    return std::optional(
+        Actor{.principal = *principal, .grants = TRY(store::grants_of(database, principal->name))});
+  }));
   if (!actor) return unauthorized();
   return std::move(*actor);
 }
@@ -50,12 +50,11 @@ Answer<void> ServiceCore::create_principal(const Actor& actor, const Principal& 
   ASK(require_admin(actor));
   if (!os::is_plain_name(principal.name))
     return refuse_field("/name", "a name has 1 to 64 characters of a-z, 0-9, '_', '-', '.'");
-  const os::Result<void> made =
-      store_->write([&](store::Database& database) -> os::Result<void> {
-        if (!principal.owner.empty() && !TRY(store::find_principal(database, principal.owner)))
-          return os::fail(os::Code::invalid, "no principal is called '" + principal.owner + "'");
-        return store::insert_principal(database, principal, now_text());
-      });
+  const os::Result<void> made = store_->write([&](store::Database& database) -> os::Result<void> {
+    if (!principal.owner.empty() && !TRY(store::find_principal(database, principal.owner)))
+      return os::fail(os::Code::invalid, "no principal is called '" + principal.owner + "'");
+    return store::insert_principal(database, principal, now_text());
+  });
   if (made) return {};
   if (made.error().code == os::Code::invalid) return refuse_field("/owner", made.error().message);
   if (made.error().code == os::Code::conflict)
@@ -66,14 +65,13 @@ Answer<void> ServiceCore::create_principal(const Actor& actor, const Principal& 
 
 Answer<void> ServiceCore::grant(const Actor& actor, const Grant& grant) {
   ASK(require_admin(actor));
-  const os::Result<void> made =
-      store_->write([&](store::Database& database) -> os::Result<void> {
-        if (!TRY(store::find_principal(database, grant.principal)))
-          return os::fail(os::Code::invalid, "no principal is called '" + grant.principal + "'");
-        if (grant.project != "*" && !TRY(store::find_project(database, grant.project)))
-          return os::fail(os::Code::invalid, "no project is called '" + grant.project + "'");
-        return store::insert_grant(database, grant);
-      });
+  const os::Result<void> made = store_->write([&](store::Database& database) -> os::Result<void> {
+    if (!TRY(store::find_principal(database, grant.principal)))
+      return os::fail(os::Code::invalid, "no principal is called '" + grant.principal + "'");
+    if (grant.project != "*" && !TRY(store::find_project(database, grant.project)))
+      return os::fail(os::Code::invalid, "no project is called '" + grant.project + "'");
+    return store::insert_grant(database, grant);
+  });
   if (!made && made.error().code == os::Code::invalid)
     return refuse_field(made.error().message.contains("project") ? "/project" : "/principal",
                         made.error().message);
@@ -84,6 +82,7 @@ Answer<void> ServiceCore::grant(const Actor& actor, const Grant& grant) {
 Answer<IssuedToken> ServiceCore::create_token(const Actor& actor, const std::string& principal,
                                               std::chrono::seconds lifetime) {
   ASK(require_admin(actor));
+  if (lifetime.count() == 0) lifetime = kUsualToken;
   if (lifetime < kShortestToken || lifetime > kLongestToken)
     return refuse_field("/lifetime_seconds", "a token lives 60 s to 366 days");
   const NewToken token = make_token(principal, lifetime);
@@ -92,15 +91,13 @@ Answer<IssuedToken> ServiceCore::create_token(const Actor& actor, const std::str
   if (!made && made.error().code == os::Code::conflict)
     return refuse_field("/principal", "no principal is called '" + principal + "'");
   ASK(made);
-  return IssuedToken{
-      .token = token.secret, .id = token.row.id, .expires_at = token.row.expires_at};
+  return IssuedToken{.token = token.secret, .id = token.row.id, .expires_at = token.row.expires_at};
 }
 
 Answer<void> ServiceCore::revoke_token(const Actor& actor, const std::string& id) {
   ASK(require_admin(actor));
-  const bool is_known = ASK(store_->write_value<bool>([&](store::Database& database) {
-    return store::revoke_token(database, id, now_text());
-  }));
+  const bool is_known = ASK(store_->write_value<bool>(
+      [&](store::Database& database) { return store::revoke_token(database, id, now_text()); }));
   if (!is_known) return refuse("not_found", "there is no token '" + id + "'");
   return {};
 }

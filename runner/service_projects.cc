@@ -50,8 +50,7 @@ Answer<void> check_spec(const ProjectSpec& spec) {
 
 Answer<Project> ServiceCore::add_project(const Actor& actor, const ProjectSpec& given) {
   if (!actor.has(Role::admin, "*"))
-    return refuse("forbidden", "only an administrator registers projects",
-                  "ask an administrator");
+    return refuse("forbidden", "only an administrator registers projects", "ask an administrator");
   ProjectSpec spec = given;
   if (spec.target.empty()) spec.target = "refs/heads/main";
   ASK(check_spec(spec));
@@ -79,9 +78,8 @@ Answer<Project> ServiceCore::add_project(const Actor& actor, const ProjectSpec& 
     error.pointer = spec.authority == Authority::remote ? "/url" : "/repository";
     return std::unexpected(error);
   }
-  ASK(store_->write([&](store::Database& database) {
-    return store::insert_project(database, row, now_text());
-  }));
+  ASK(store_->write(
+      [&](store::Database& database) { return store::insert_project(database, row, now_text()); }));
   return row.project;
 }
 
@@ -115,16 +113,16 @@ Answer<std::string> ServiceCore::policy_of_tip(const store::ProjectRow& project)
 Answer<std::string> ServiceCore::policy_view(const Actor& actor, const std::string& name) {
   const store::ProjectRow project = ASK(visible_project(actor, name));
   const std::string policy = ASK(policy_of_tip(project));
-  const auto last = ASK(store_->read([&](store::Database& database)
-                                         -> os::Result<std::vector<store::AttemptRow>> {
-    TaskFilter filter;
-    filter.project = name;
-    filter.state = "done";
-    filter.limit = 1;
-    const auto tasks = TRY(store::list_tasks(database, filter));
-    if (tasks.empty()) return std::vector<store::AttemptRow>{};
-    return store::attempts_of(database, tasks.front().id);
-  }));
+  const auto last = ASK(
+      store_->read([&](store::Database& database) -> os::Result<std::vector<store::AttemptRow>> {
+        TaskFilter filter;
+        filter.project = name;
+        filter.state = "done";
+        filter.limit = 1;
+        const auto tasks = TRY(store::list_tasks(database, filter));
+        if (tasks.empty()) return std::vector<store::AttemptRow>{};
+        return store::attempts_of(database, tasks.front().id);
+      }));
   return ASK(summarise_policy(project.project, policy, last));
 }
 
@@ -148,8 +146,7 @@ Answer<std::string> ServiceCore::store_pack(const Actor& actor, const std::strin
                            .bytes = static_cast<std::int64_t>(bytes.size()),
                            .created_at = now_text()};
   ASK(os::write_file_durably(pack_path(config_, row.id), bytes, 0600));
-  ASK(store_->write(
-      [&](store::Database& database) { return store::insert_pack(database, row); }));
+  ASK(store_->write([&](store::Database& database) { return store::insert_pack(database, row); }));
   return row.id;
 }
 

@@ -34,8 +34,8 @@ Answer<LogChunk> ServiceCore::log(const Actor& actor, const std::string& id,
   const LogWindow window{.offset = offset,
                          .limit = std::clamp<std::int64_t>(limit, 1, kLongestLog)};
   if (task.state == TaskState::running) {
-    const auto attempts = ASK(store_->read(
-        [&](store::Database& database) { return store::attempts_of(database, id); }));
+    const auto attempts = ASK(
+        store_->read([&](store::Database& database) { return store::attempts_of(database, id); }));
     if (!attempts.empty() && attempts.back().is_active())
       return ASK(read_living_log(context_, attempts.back(), step, window));
   }
@@ -70,9 +70,8 @@ Answer<std::string> ServiceCore::artifact(const Actor& actor, const std::string&
                                           const std::string& sha256) {
   const store::TaskRow task = ASK(visible_task(actor, id));
   // Blobs are shared between tasks: only what this one refers to is its own to show.
-  const bool is_its = ASK(store_->read([&](store::Database& database) {
-    return store::has_ref(database, task.id, sha256);
-  }));
+  const bool is_its = ASK(store_->read(
+      [&](store::Database& database) { return store::has_ref(database, task.id, sha256); }));
   if (!is_its) return refuse("not_found", "the task has no artifact " + sha256.substr(0, 64));
   return ASK(evidence_.get(sha256, kArtifactLimit));
 }

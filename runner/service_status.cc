@@ -35,8 +35,7 @@ Why why_queued(const store::TaskRow& task, const std::vector<store::TaskRow>& qu
   });
   const bool fits = std::cmp_less_equal(task.cpus, machine.free.cpus.size()) &&
                     task.memory <= machine.free.memory;
-  if (fits && before == 0)
-    return {"starting", "it is about to start", "nothing: wait"};
+  if (fits && before == 0) return {"starting", "it is about to start", "nothing: wait"};
   if (before > 0 && fits)
     return {"queue", sentence_of(static_cast<int>(before), "task") + " before it",
             "wait, or submit with a higher priority"};
@@ -56,15 +55,14 @@ Why why_approval(const store::TaskRow& task, const tasks::Policy& policy,
   if (auto kept = gates::judgement_from_json(task.judgement)) judgement = std::move(*kept);
   const ApprovalNeed need = approval_need(policy, task.change.guarded, judgement);
   const Missing missing = missing_approvals(
-      need, counting_approvals(given,
-                               {.diff_digest = task.change.diff.digest,
-                                .policy_sha256 = task.policy_sha256},
-                               need.asks));
-  std::string text = "it waits for " + sentence_of(std::max(missing.approvals, missing.owners),
-                                                   "approval");
+      need,
+      counting_approvals(
+          given, {.diff_digest = task.change.diff.digest, .policy_sha256 = task.policy_sha256},
+          need.asks));
+  std::string text =
+      "it waits for " + sentence_of(std::max(missing.approvals, missing.owners), "approval");
   if (missing.owners > 0) text += ", " + std::to_string(missing.owners) + " of them by owners";
-  if (judgement.waits_for_owners)
-    text += ": the base's checks could not be run against the change";
+  if (judgement.waits_for_owners) text += ": the base's checks could not be run against the change";
   for (const std::string& ask : need.asks) text += "; gate '" + ask + "' has to be named";
   return {"approval", text,
           "ask a reviewer who is not of the author's owner chain: proofhouse approve " + task.id};
@@ -87,8 +85,8 @@ Answer<Why> ServiceCore::why(const Actor& actor, const std::string& id) {
       const std::string since = attempts.empty() ? task.updated_at : attempts.back().started_at;
       if (!task.cancel_by.empty())
         return Why{"cancelling", "it is being cancelled", "nothing: wait"};
-      return Why{"running", "its steps run since " + since + " (attempt " +
-                                std::to_string(task.fence) + ")",
+      return Why{"running",
+                 "its steps run since " + since + " (attempt " + std::to_string(task.fence) + ")",
                  "follow its events or a step's log"};
     }
     case TaskState::awaiting_approval: {
@@ -120,17 +118,15 @@ Readiness ServiceCore::readiness() {
                                  "); start it, or restart serve");
   } else {
     for (const std::string& missing : machine.probe->missing)
-      readiness.problems.push_back("sandbox: " + missing +
-                                   " is missing; run `proofhouse doctor`");
+      readiness.problems.push_back("sandbox: " + missing + " is missing; run `proofhouse doctor`");
   }
   if (scheduler_.is_draining())
     readiness.problems.emplace_back("draining: no new tasks; restart serve");
   const auto disk = disk_use_millionths(config_);
   if (disk && *disk > config_.disk_high_water_millionths)
     readiness.problems.emplace_back("disk: fuller than disk.high_water; make room");
-  const auto database = store_->read([](store::Database& opened) {
-    return store::count_tasks(opened, TaskState::queued);
-  });
+  const auto database = store_->read(
+      [](store::Database& opened) { return store::count_tasks(opened, TaskState::queued); });
   if (!database) readiness.problems.push_back("database: " + database.error().message);
   readiness.ready = readiness.problems.empty();
   return readiness;

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "runner/clock.h"
+#include "runner/log.h"
 #include "runner/scheduler/task_needs.h"
 #include "runner/service_core.h"
 #include "runner/service_flights.h"
@@ -42,6 +43,15 @@ tasks::IngestSpec spec_of(const Submission& submission, const GitTip& tip,
   return spec;
 }
 
+// A fault of ours while a change was taken in: nothing that the client did wrong.
+std::unexpected<ServiceError> fault_of_ingest(const os::Error& error, const std::string& task) {
+  log_line(LogLevel::warn, "change not taken in", {{"task", task}, {"error", error.message}});
+  if (error.code == os::Code::not_found) return refuse_field("/change/pack", error.message);
+  return refuse_for_now(error.code == os::Code::exhausted ? "queue_full" : "unavailable",
+                        "the change could not be taken in: " + error.message,
+                        "try again in a few seconds");
+}
+
 }  // namespace
 
 Answer<Submitted> ServiceCore::submit(const Actor& actor, const Submission& submission,
@@ -79,8 +89,10 @@ Answer<Submitted> ServiceCore::submit(const Actor& actor, const Submission& subm
     return std::nullopt;
   });
   if (other) {
-    if (other->body != body) return replay({.principal = {}, .key = {}, .body_sha256 = other->body,
-                                            .task = {}, .expires_at = {}}, body);
+    if (other->body != body)
+      return replay(
+          {.principal = {}, .key = {}, .body_sha256 = other->body, .task = {}, .expires_at = {}},
+          body);
     Answer<Submitted> answer = other->answer.get();
     if (answer) answer->replayed = true;
     return answer;
@@ -100,8 +112,8 @@ Answer<Submitted> ServiceCore::replay(const store::KeyRow& row, const std::strin
   if (row.body_sha256 != body)
     return refuse("idempotency_key_reused", "the key was used for another submission",
                   "choose a new key for a new submission");
-  const store::TaskRow task = ASK(store_->read(
-      [&](store::Database& database) { return store::get_task(database, row.task); }));
+  const store::TaskRow task = ASK(
+      store_->read([&](store::Database& database) { return store::get_task(database, row.task); }));
   return Submitted{.task = ASK(view_of(task)), .replayed = true};
 }
 
@@ -117,9 +129,8 @@ Answer<void> ServiceCore::check_capacity() {
     return refuse_for_now("sandbox_unavailable",
                           "the sandbox lacks " + machine.probe->missing.front(),
                           "ask the operator to run `proofhouse doctor`");
-  const int queued = ASK(store_->read([](store::Database& database) {
-    return store::count_tasks(database, TaskState::queued);
-  }));
+  const int queued = ASK(store_->read(
+      [](store::Database& database) { return store::count_tasks(database, TaskState::queued); }));
   if (queued >= config_.caps.queue)
     return refuse_for_now("queue_full", std::to_string(queued) + " tasks wait already",
                           "try again in a minute");
@@ -136,9 +147,9 @@ Answer<Ingested> ServiceCore::take_in(const Admission& admission, const std::str
   const tasks::CommitId base =
       submission.base.empty() ? tip.commit : *tasks::CommitId::parse(submission.base);
   if (submission.intent == tasks::Intent::promote && base != tip.commit) {
-    auto refusal = refuse("stale_base", "the target is at " + tip.commit.hex() + ", not at " +
-                                            base.hex(),
-                          "rebase the change on the target's tip and submit it again");
+    auto refusal =
+        refuse("stale_base", "the target is at " + tip.commit.hex() + ", not at " + base.hex(),
+               "rebase the change on the target's tip and submit it again");
     refusal.error().pointer = "/base";
     refusal.error().extra["tip"] = tip.commit.hex();
     return refusal;
@@ -159,9 +170,10 @@ Answer<Ingested> ServiceCore::take_in(const Admission& admission, const std::str
       return refuse_field("/change/pack", "there is no pack '" + submission.pack + "' (any more)");
     order.pack = pack_path(config_, pack->id);
   }
-  Ingested ingested = ASK(ingestor_.take(order));
-  if (ingested.result.refusal) return refused_change(*ingested.result.refusal);
-  return ingested;
+  os::Result<Ingested> ingested = ingestor_.take(order);
+  if (!ingested) return fault_of_ingest(ingested.error(), task);
+  if (ingested->result.refusal) return refused_change(*ingested->result.refusal);
+  return std::move(*ingested);
 }
 
 Answer<store::TaskRow> ServiceCore::make_task(const Admission& admission, const Ingested& ingested,
@@ -185,8 +197,7 @@ Answer<store::TaskRow> ServiceCore::make_task(const Admission& admission, const 
   const tasks::Policy policy = ASK(tasks::policy_from_json(policy_json));
   ASK(check_steps(submission, policy));
   const MachineState machine = scheduler_.machine();
-  if (!machine.probe)
-    return refuse_for_now("sandbox_unavailable", machine.problem, "try again");
+  if (!machine.probe) return refuse_for_now("sandbox_unavailable", machine.problem, "try again");
   const os::Result<void> fits = fill_needs(row, policy, *machine.probe);
   if (!fits)
     return refuse("unsatisfiable", fits.error().message,
@@ -231,8 +242,8 @@ Answer<Submitted> ServiceCore::admit(const Admission& admission) {
     return std::unexpected(to_service_error(written.error()));
   }
   os::failpoint("accepted");
-  const store::TaskRow stored = ASK(store_->read(
-      [&](store::Database& database) { return store::get_task(database, id); }));
+  const store::TaskRow stored =
+      ASK(store_->read([&](store::Database& database) { return store::get_task(database, id); }));
   return Submitted{.task = ASK(view_of(stored)), .replayed = false};
 }
 

@@ -40,8 +40,7 @@ Answer<TaskView> ServiceCore::wait_task(const Actor& actor, const std::string& i
   }
 }
 
-Answer<std::vector<TaskView>> ServiceCore::list_tasks(const Actor& actor,
-                                                      const TaskFilter& given) {
+Answer<std::vector<TaskView>> ServiceCore::list_tasks(const Actor& actor, const TaskFilter& given) {
   TaskFilter filter = given;
   filter.limit = std::clamp(given.limit, 1, kMostListed);
   if (!filter.state.empty() && !store::parse_task_state(filter.state))
@@ -53,9 +52,9 @@ Answer<std::vector<TaskView>> ServiceCore::list_tasks(const Actor& actor,
     const auto rows = ASK(store_->read(
         [&](store::Database& database) { return store::list_tasks(database, filter); }));
     for (const store::TaskRow& row : rows) {
-      const bool is_visible = may_read_all(actor, row.project) ||
-                              (may_submit(actor, row.project) &&
-                               row.principal == actor.principal.name);
+      const bool is_visible =
+          may_read_all(actor, row.project) ||
+          (may_submit(actor, row.project) && row.principal == actor.principal.name);
       if (is_visible && std::cmp_less(views.size(), wanted)) views.push_back(ASK(view_of(row)));
     }
     if (std::cmp_less(rows.size(), filter.limit) || std::cmp_equal(views.size(), wanted)) break;

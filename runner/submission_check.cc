@@ -48,8 +48,7 @@ Answer<void> check_claims(const tasks::Claims& claims) {
 
 Answer<void> check_change(const Submission& submission, const Caps& caps) {
   if (submission.patch.size() > caps.patch.count)
-    return refuse("too_large",
-                  "the patch has more than " + os::format_bytes(caps.patch),
+    return refuse("too_large", "the patch has more than " + os::format_bytes(caps.patch),
                   "send the objects as a pack and name the commit");
   if (!submission.patch.empty() && !submission.commit.empty())
     return refuse_field("/change", "a change is a patch or a commit, not both");

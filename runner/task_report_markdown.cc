@@ -123,14 +123,14 @@ void add_gates(const TaskView& view, std::string& text) {
                          (reason.evidence.empty() ? "" : " (run " + reason.evidence + ")"));
     }
     if (gate.reasons.size() > kReasonsPerGate)
-      add_line(text,
-               "- and " + std::to_string(gate.reasons.size() - kReasonsPerGate) + " more");
+      add_line(text, "- and " + std::to_string(gate.reasons.size() - kReasonsPerGate) + " more");
     add_line(text, "");
   }
 }
 
 void add_runs(const tasks::Evidence& evidence, std::string& text) {
-  add_line(text, "## Runs\n\n| run | step | side | ended | ms | peak bytes |\n|---|---|---|---|---|---|");
+  add_line(text,
+           "## Runs\n\n| run | step | side | ended | ms | peak bytes |\n|---|---|---|---|---|---|");
   std::size_t shown = 0;
   for (const tasks::RunRecord& run : evidence.runs) {
     if (++shown > kRunsShown) break;

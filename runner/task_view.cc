@@ -32,7 +32,8 @@ void fill_judgement(const gates::Judgement& judgement, TaskView& view) {
   view.gates = judgement.gates;
   view.reason = judgement.reason;
   view.next_step = judgement.next_step;
-  if (judgement.assurance) view.assurance = std::string(tasks::assurance_name(*judgement.assurance));
+  if (judgement.assurance)
+    view.assurance = std::string(tasks::assurance_name(*judgement.assurance));
   for (const tasks::GateName& gate : judgement.asks) view.asks.push_back(gate.str());
 }
 

@@ -7,9 +7,8 @@ namespace runner {
 namespace {
 
 bool names_all(const std::vector<std::string>& named, const std::vector<std::string>& asks) {
-  return std::ranges::all_of(asks, [&](const std::string& ask) {
-    return std::ranges::find(named, ask) != named.end();
-  });
+  return std::ranges::all_of(
+      asks, [&](const std::string& ask) { return std::ranges::find(named, ask) != named.end(); });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace runner {
 
 // What is needed before a change may land.
 struct ApprovalNeed {
-  int approvals = 0;  // of different people, owners included
-  int owners = 0;     // of different people with the role owner
+  int approvals = 0;              // of different people, owners included
+  int owners = 0;                 // of different people with the role owner
   std::vector<std::string> asks;  // inconclusive gates that each approval must name
   bool is_nothing() const { return approvals == 0 && owners == 0 && asks.empty(); }
 };

@@ -92,9 +92,9 @@ void Promoter::run_once() {
       // A target that moved meanwhile is looked at again at once.
       const bool is_moved = !done && done.error().code == os::Code::conflict;
       if (!done)
-        setbacks.insert({task.id,
-                         {done.error().message,
-                          steady_clock::now() + (is_moved ? seconds(0) : kAgain)}});
+        setbacks.insert(
+            {task.id,
+             {done.error().message, steady_clock::now() + (is_moved ? seconds(0) : kAgain)}});
     });
     if (!done)
       log_line(LogLevel::warn, "promotion put off",
@@ -151,43 +151,43 @@ os::Result<void> Promoter::finish(store::TaskRow& task, const Project& project,
   if (is_exact && now.tree != task.change.tree)
     return freeze(task, project, "the target's tree is not the one that was tested");
   // Others may have built on it already.
-  if (!is_exact &&
-      !TRY(context_.git.is_ancestor(project, task.change.candidate, now.commit)))
+  if (!is_exact && !TRY(context_.git.is_ancestor(project, task.change.candidate, now.commit)))
     return freeze(task, project,
                   "after the promotion of " + task.id + " the target is at " + now.commit.hex());
-  const os::Result<void> stored = context_.store.write([&](store::Database& database)
-                                                           -> os::Result<void> {
-    store::PromotionRow row{.task = task.id,
-                            .project = task.project,
-                            .target = project.target,
-                            .old_commit = old,
-                            .new_commit = task.change.candidate.hex(),
-                            .state = store::PromotionState::done,
-                            .receipt = {},
-                            .at = now_text()};
-    if (!TRY(store::find_promotion(database, task.id))) TRY(store::begin_promotion(database, row));
-    ReceiptFacts facts{.task = task,
-                       .project = project,
-                       .old_commit = old,
-                       .new_commit = row.new_commit,
-                       .read_back_commit = now.commit.hex(),
-                       .read_back_tree = now.tree.hex(),
-                       .approvals = {},
-                       .self_approved = false,
-                       .at = row.at};
-    const auto judgement = TRY(gates::judgement_from_json(task.judgement));
-    std::vector<std::string> asks;
-    for (const tasks::GateName& gate : judgement.asks) asks.push_back(gate.str());
-    facts.approvals = counting_approvals(
-        TRY(store::approvals_of(database, task.id)),
-        {.diff_digest = task.change.diff.digest, .policy_sha256 = task.policy_sha256}, asks);
-    const std::string author = TRY(store::chain_root(database, task.principal));
-    for (const store::ApprovalRow& approval : facts.approvals)
-      facts.self_approved = facts.self_approved || approval.chain == author;
-    row.receipt = make_receipt(facts);
-    TRY(store::end_promotion(database, row));
-    return store::move_task(database, task, TaskState::done, landed_event(row));
-  });
+  const os::Result<void> stored =
+      context_.store.write([&](store::Database& database) -> os::Result<void> {
+        store::PromotionRow row{.task = task.id,
+                                .project = task.project,
+                                .target = project.target,
+                                .old_commit = old,
+                                .new_commit = task.change.candidate.hex(),
+                                .state = store::PromotionState::done,
+                                .receipt = {},
+                                .at = now_text()};
+        if (!TRY(store::find_promotion(database, task.id)))
+          TRY(store::begin_promotion(database, row));
+        ReceiptFacts facts{.task = task,
+                           .project = project,
+                           .old_commit = old,
+                           .new_commit = row.new_commit,
+                           .read_back_commit = now.commit.hex(),
+                           .read_back_tree = now.tree.hex(),
+                           .approvals = {},
+                           .self_approved = false,
+                           .at = row.at};
+        const auto judgement = TRY(gates::judgement_from_json(task.judgement));
+        std::vector<std::string> asks;
+        for (const tasks::GateName& gate : judgement.asks) asks.push_back(gate.str());
+        facts.approvals = counting_approvals(
+            TRY(store::approvals_of(database, task.id)),
+            {.diff_digest = task.change.diff.digest, .policy_sha256 = task.policy_sha256}, asks);
+        const std::string author = TRY(store::chain_root(database, task.principal));
+        for (const store::ApprovalRow& approval : facts.approvals)
+          facts.self_approved = facts.self_approved || approval.chain == author;
+        row.receipt = make_receipt(facts);
+        TRY(store::end_promotion(database, row));
+        return store::move_task(database, task, TaskState::done, landed_event(row));
+      });
   if (!stored) return stored;
   os::failpoint("receipt-written");
   return os::remove_tree(quarantine_path(context_.config, task.id));
@@ -215,25 +215,24 @@ os::Result<void> Promoter::freeze(store::TaskRow& task, const Project& project,
 }
 
 os::Result<void> Promoter::end_rejected(store::TaskRow& task, const std::string& code,
-                                        const std::string& reason,
-                                        const std::string& next_step) {
+                                        const std::string& reason, const std::string& next_step) {
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
     TRY(store::void_approvals(database, task.id, reason));
     conclude_review(task, code, reason, next_step);
-    return store::move_task(database, task, TaskState::done,
-                            store::object_json({{"verdict", task.verdict},
-                                                {"class", task.failure_class},
-                                                {"reason", reason}}));
+    return store::move_task(
+        database, task, TaskState::done,
+        store::object_json(
+            {{"verdict", task.verdict}, {"class", task.failure_class}, {"reason", reason}}));
   });
 }
 
 os::Result<void> Promoter::rebase(store::TaskRow& task, const store::ProjectRow& project,
                                   const GitTip& tip) {
   if (task.rebases >= kMaxRebases)
-    return end_rejected(task, "target_moves",
-                        "the target moved " + std::to_string(kMaxRebases) +
-                            " times while the change was tested",
-                        kSubmitAgain);
+    return end_rejected(
+        task, "target_moves",
+        "the target moved " + std::to_string(kMaxRebases) + " times while the change was tested",
+        kSubmitAgain);
   IngestOrder order;
   order.task = task.id;
   order.repository = project.project.repository;
@@ -245,9 +244,9 @@ os::Result<void> Promoter::rebase(store::TaskRow& task, const store::ProjectRow&
   order.spec.tip = tip.commit;
   order.spec.author = task.principal;
   order.spec.title = task.title;
-  order.spec.time = std::chrono::duration_cast<seconds>(
-                        std::chrono::system_clock::now().time_since_epoch())
-                        .count();
+  order.spec.time =
+      std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   order.pack = pack_of(context_.config, task, ".pack");
   order.policy_yaml = project.policy_yaml;
   const Ingested ingested = TRY_CONTEXT(ingestor_.take(order), "rebase on the new tip");
@@ -270,8 +269,8 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   const std::string policy_blob = TRY(context_.evidence.put(policy_json));
   const std::string diff_blob = TRY(context_.evidence.put(TRY(ingested.diff())));
   const tasks::Policy policy = TRY(tasks::policy_from_json(policy_json));
-  const tasks::Policy before = TRY(
-      tasks::policy_from_json(TRY(context_.evidence.get(task.policy_sha256, kPolicyLimit))));
+  const tasks::Policy before =
+      TRY(tasks::policy_from_json(TRY(context_.evidence.get(task.policy_sha256, kPolicyLimit))));
   std::string why_void;
   if (ingested.result.diff.digest != task.change.diff.digest)
     why_void = "the target moved and the rebased diff is another one";
@@ -291,11 +290,12 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
     TRY(store::add_refs(database, task.id, {policy_blob, diff_blob}));
     if (!why_void.empty()) TRY(store::void_approvals(database, task.id, why_void));
-    return store::move_task(database, task, TaskState::queued,
-                            store::object_json({{"why", "new tip"},
-                                                {"base", task.change.base.hex()},
-                                                {"commit", task.change.candidate.hex()},
-                                                {"approvals", why_void.empty() ? "kept" : why_void}}));
+    return store::move_task(
+        database, task, TaskState::queued,
+        store::object_json({{"why", "new tip"},
+                            {"base", task.change.base.hex()},
+                            {"commit", task.change.candidate.hex()},
+                            {"approvals", why_void.empty() ? "kept" : why_void}}));
   });
 }
 

@@ -17,10 +17,10 @@ namespace runner {
 // How often a task gets new landing evidence because the target moved.
 inline constexpr int kMaxRebases = 3;
 
-// Lands tasks in state promoting, on a thread of its own: approvals suffice already and the evidence
-// is on exactly (target, base, candidate, tree, policy). A target that moved: rebase, new evidence.
-// A promotion is noted before the ref moves, so that after a crash the ref is read back and the task
-// finished, never landed twice.
+// Lands tasks in state promoting, on a thread of its own: approvals suffice already and the
+// evidence is on exactly (target, base, candidate, tree, policy). A target that moved: rebase, new
+// evidence. A promotion is noted before the ref moves, so that after a crash the ref is read back
+// and the task finished, never landed twice.
 class Promoter {
  public:
   // All outlive this object. Nothing runs before start().

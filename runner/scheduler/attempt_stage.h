@@ -15,8 +15,8 @@ std::string base_key(const std::string& base_tree, const std::string& policy_sha
                      const std::string& environment_sha256, const std::string& level);
 
 // Makes attempts/<id>/<fence> with plan.json (durable, last), policy.json, and where the base was
-// built before (layers/<key> and its kept evidence are both there) base.json with the parsed reports
-// of its runs below evidence/. `key` is base_key.
+// built before (layers/<key> and its kept evidence are both there) base.json with the parsed
+// reports of its runs below evidence/. `key` is base_key.
 os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskRow& task,
                                const store::AttemptRow& attempt, const std::string& key);
 

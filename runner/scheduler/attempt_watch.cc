@@ -22,9 +22,9 @@ AttemptKey key_of(const AttemptStatusReport& report) {
 
 struct AttemptWatch::State {
   State(Executor& watched, std::function<void()> notify)
-      : executor(watched), on_change(std::move(notify)), thread([this](const std::stop_token& stop) {
-          follow(stop);
-        }) {}
+      : executor(watched),
+        on_change(std::move(notify)),
+        thread([this](const std::stop_token& stop) { follow(stop); }) {}
 
   void follow(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -75,8 +75,8 @@ bool AttemptWatch::wait_end(const AttemptKey& key, milliseconds limit,
   while (true) {
     {
       std::unique_lock lock(state_->mutex);
-      const bool is_over = state_->ended_changed.wait_for(
-          lock, kPoll, [&] { return state_->ended.contains(key); });
+      const bool is_over =
+          state_->ended_changed.wait_for(lock, kPoll, [&] { return state_->ended.contains(key); });
       if (is_over) return true;
     }
     if (has_result()) return true;

@@ -20,7 +20,8 @@ using AttemptKey = std::pair<std::string, std::int64_t>;
 // until it is forgotten. Safe from any thread.
 class AttemptWatch {
  public:
-  // `on_change` is called on the watch's thread after something changed. The executor outlives this.
+  // `on_change` is called on the watch's thread after something changed. The executor outlives
+  // this.
   AttemptWatch(Executor& executor, std::function<void()> on_change);
   ~AttemptWatch();
   AttemptWatch(const AttemptWatch&) = delete;

@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "runner/clock.h"
 #include "runner/store/attempts.h"
@@ -37,20 +38,20 @@ store::EventRow event_of(std::string_view line, const store::AttemptRow& attempt
   const auto data = json->find("data");
   event.task = attempt.task;
   event.type = type->get_ref<const std::string&>();
-  event.at = time != json->end() && time->is_string() ? time->get_ref<const std::string&>()
-                                                      : now_text();
-  nlohmann::json values = data != json->end() && data->is_object() ? *data : nlohmann::json::object();
+  event.at =
+      time != json->end() && time->is_string() ? time->get_ref<const std::string&>() : now_text();
+  nlohmann::json values =
+      data != json->end() && data->is_object() ? *data : nlohmann::json::object();
   values["attempt"] = attempt.id;
   values["fence"] = attempt.fence;
   event.data = sandbox::dump_json(values);
   return event;
 }
 
-os::Result<std::string> new_bytes(const ServiceContext& context,
-                                  const store::AttemptRow& attempt) {
-  const os::Result<os::Fd> file = os::open_file(
-      attempt_path(context.config, attempt.id, attempt.fence) + "/events.jsonl",
-      O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+os::Result<std::string> new_bytes(const ServiceContext& context, const store::AttemptRow& attempt) {
+  const os::Result<os::Fd> file =
+      os::open_file(attempt_path(context.config, attempt.id, attempt.fence) + "/events.jsonl",
+                    O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file && file.error().code == os::Code::not_found) return std::string();
   if (!file) return std::unexpected(file.error());
   std::string bytes(kMostBytes, '\0');

@@ -109,9 +109,8 @@ Ingestor::~Ingestor() = default;
 os::Result<Ingested> Ingestor::take(const IngestOrder& order) {
   {
     std::unique_lock lock(gate_->mutex);
-    const bool is_free = gate_->freed.wait_for(lock, kTurnWait, [this] {
-      return gate_->under_way < context_.config.caps.ingests;
-    });
+    const bool is_free = gate_->freed.wait_for(
+        lock, kTurnWait, [this] { return gate_->under_way < context_.config.caps.ingests; });
     if (!is_free) return os::fail(os::Code::exhausted, "too many changes are being taken in");
     ++gate_->under_way;
   }
@@ -130,8 +129,9 @@ os::Result<Ingested> Ingestor::take(const IngestOrder& order) {
 }
 
 void Ingestor::remove_ended() {
-  auto attempts = done_->with(
-      [](std::vector<std::string>& list) { return std::exchange(list, std::vector<std::string>{}); });
+  auto attempts = done_->with([](std::vector<std::string>& list) {
+    return std::exchange(list, std::vector<std::string>{});
+  });
   for (const std::string& attempt : attempts) {
     watch_.forget({attempt, kFence});
     const os::Result<void> removed = context_.executor.remove(tasks::AttemptId(attempt), kFence);
@@ -169,8 +169,7 @@ os::Result<void> Ingestor::stage(const IngestOrder& order, const std::string& at
   if (!order.pack.empty()) {
     plan.ingest.pack_file = "in/objects.pack";
     const std::size_t slash = order.pack.rfind('/');
-    const os::Fd parent =
-        TRY(os::open_file(order.pack.substr(0, slash), O_RDONLY | O_DIRECTORY));
+    const os::Fd parent = TRY(os::open_file(order.pack.substr(0, slash), O_RDONLY | O_DIRECTORY));
     const bool is_there = TRY(copy_file_beneath(parent.get(), order.pack.substr(slash + 1),
                                                 directory + "/in/objects.pack", kPackLimit));
     if (!is_there) return os::fail(os::Code::not_found, "the pack is gone: send it again");
@@ -189,9 +188,8 @@ os::Result<tasks::Evidence> Ingestor::run(const IngestOrder& order, const std::s
   start.repository = order.repository;
   TRY_CONTEXT(context_.executor.start(start), "start the ingest");
   const std::string result_path = directory + "/result.json";
-  const bool is_over = watch_.wait_end({attempt, kFence}, kIngestWait, [&] {
-    return ::access(result_path.c_str(), F_OK) == 0;
-  });
+  const bool is_over = watch_.wait_end({attempt, kFence}, kIngestWait,
+                                       [&] { return ::access(result_path.c_str(), F_OK) == 0; });
   if (!is_over) {
     static_cast<void>(
         context_.executor.cancel(tasks::AttemptId(attempt), kFence, milliseconds(0)).has_value());

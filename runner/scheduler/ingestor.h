@@ -15,8 +15,8 @@ namespace runner {
 
 // What is taken in. `spec` says what; its files are made from the bytes and paths here.
 struct IngestOrder {
-  std::string task;         // the id that the task has or will have: goes into the commit's trailer
-  std::string repository;   // bare repository, shown read-only
+  std::string task;        // the id that the task has or will have: goes into the commit's trailer
+  std::string repository;  // bare repository, shown read-only
   tasks::Intent intent = tasks::Intent::promote;
   tasks::IngestSpec spec;
   std::string patch;        // bytes of spec.source patch

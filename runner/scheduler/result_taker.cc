@@ -67,9 +67,8 @@ os::Result<JudgedEvidence> judge_kept(const EvidenceFolder& folder, tasks::Evide
 }
 
 os::Result<ResultTaker::Taken> ResultTaker::collect(const store::AttemptRow& attempt) {
-  const os::Fd directory =
-      TRY(os::open_file(attempt_path(context_.config, attempt.id, attempt.fence),
-                        O_RDONLY | O_DIRECTORY));
+  const os::Fd directory = TRY(os::open_file(
+      attempt_path(context_.config, attempt.id, attempt.fence), O_RDONLY | O_DIRECTORY));
   const std::string bytes = TRY(os::read_file_at(directory.get(), "result.json", kResultLimit));
   Taken taken;
   taken.evidence = TRY_CONTEXT(tasks::evidence_from_json(bytes), "result.json");
@@ -100,8 +99,7 @@ os::Result<void> ResultTaker::commit(const store::AttemptRow& attempt, const Tak
     if (keeps_base && !TRY(store::find_base(database, key))) {
       TRY(store::insert_base(database, key, taken.base_sha256, now_text()));
       TRY(store::add_refs(database, "base/" + key, {taken.base_sha256}));
-      TRY(store::add_refs(database, "base/" + key,
-                          blobs_of(*base_evidence_of(taken.evidence))));
+      TRY(store::add_refs(database, "base/" + key, blobs_of(*base_evidence_of(taken.evidence))));
     }
     TaskState next = TaskState::done;
     if (!task.cancel_by.empty()) {

@@ -24,6 +24,8 @@ using std::chrono::steady_clock;
 
 // Tasks whose evidence goes in one sweep: a sweep must not hold the scheduler for long.
 constexpr int kTasksPerSweep = 50;
+// Longer than any change takes from its quarantine to its row.
+constexpr std::chrono::hours kQuarantineAge{1};
 
 bool is_older(const std::string& path, milliseconds age) {
   struct stat info{};
@@ -51,6 +53,7 @@ void RetentionSweep::run() {
   }));
   attempt("approvals", expire_waits());
   attempt("packs", remove_packs());
+  attempt("quarantine", sweep_quarantine(context_, kQuarantineAge));
   attempt("attempts", remove_attempts());
   attempt("evidence", remove_evidence());
   attempt("bases", remove_bases());
@@ -141,12 +144,13 @@ os::Result<void> RetentionSweep::remove_bases() {
   return {};
 }
 
-os::Result<void> sweep_quarantine(const ServiceContext& context) {
+os::Result<void> sweep_quarantine(const ServiceContext& context, milliseconds age) {
   const std::string root = context.config.data + "/quarantine";
   for (const std::string& task : TRY(os::list_directory(root))) {
     const bool is_live = TRY(context.store.read(
         [&](store::Database& database) { return store::is_task_live(database, task); }));
-    if (!is_live) TRY(os::remove_tree(quarantine_path(context.config, task)));
+    if (!is_live && (age.count() == 0 || is_older(root + "/" + task, age)))
+      TRY(os::remove_tree(quarantine_path(context.config, task)));
   }
   return {};
 }

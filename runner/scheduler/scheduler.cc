@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runner/clock.h"
 #include "runner/log.h"
@@ -36,6 +37,10 @@ constexpr seconds kCancelGrace{5};
 
 AttemptKey key_of(const store::AttemptRow& attempt) { return {attempt.id, attempt.fence}; }
 
+bool is_for_now(os::Code code) {
+  return code == os::Code::conflict || code == os::Code::unavailable || code == os::Code::exhausted;
+}
+
 void log_error(std::string_view what, const store::AttemptRow& attempt, const os::Error& error) {
   log_line(LogLevel::warn, what,
            {{"task", attempt.task},
@@ -47,19 +52,14 @@ void log_error(std::string_view what, const store::AttemptRow& attempt, const os
 }  // namespace
 
 Scheduler::Scheduler(const ServiceContext& context, AttemptWatch& watch, Ingestor& ingestor)
-    : context_(context),
-      watch_(watch),
-      ingestor_(ingestor),
-      taker_(context),
-      retention_(context) {}
+    : context_(context), watch_(watch), ingestor_(ingestor), taker_(context), retention_(context) {}
 
 Scheduler::~Scheduler() { stop(); }
 
 void Scheduler::start() {
   refresh_probe();
-  const os::Result<void> swept = sweep_quarantine(context_);
-  if (!swept)
-    log_line(LogLevel::warn, "quarantine not swept", {{"error", swept.error().message}});
+  const os::Result<void> swept = sweep_quarantine(context_, milliseconds(0));
+  if (!swept) log_line(LogLevel::warn, "quarantine not swept", {{"error", swept.error().message}});
   const auto reports = watch_.list();
   if (reports) sweep_unknown(*reports);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -112,7 +112,8 @@ void Scheduler::run_once() {
 }
 
 void Scheduler::refresh_probe() {
-  const bool has_probe = machine_.with([](const MachineState& now) { return now.probe.has_value(); });
+  const bool has_probe =
+      machine_.with([](const MachineState& now) { return now.probe.has_value(); });
   const steady_clock::time_point now = steady_clock::now();
   if (probed_at_ != steady_clock::time_point{} &&
       now - probed_at_ < (has_probe ? kProbeEvery : kProbeAgain))
@@ -129,8 +130,8 @@ void Scheduler::refresh_probe() {
   });
 }
 
-// What an earlier serve left with the executor and the database does not know: ingests that nobody
-// waits for any more.
+// What an earlier serve left with the executor: ingests that nobody waits for any more, which the
+// database does not know, and attempts whose result was taken but not removed.
 void Scheduler::sweep_unknown(const std::map<AttemptKey, AttemptStatusReport>& reports) {
   for (const auto& [key, report] : reports) {
     const auto row = context_.store.read([&](store::Database& database) {
@@ -149,10 +150,11 @@ void Scheduler::sweep_unknown(const std::map<AttemptKey, AttemptStatusReport>& r
     if (!fences) continue;
     for (const std::string& fence_name : *fences) {
       const std::int64_t fence = std::strtoll(fence_name.c_str(), nullptr, 10);
-      const auto row = context_.store.read([&](store::Database& database) {
-        return store::find_attempt(database, name, fence);
-      });
-      if (row && !row->has_value()) ended_.insert({name, fence});
+      const auto row = context_.store.read(
+          [&](store::Database& database) { return store::find_attempt(database, name, fence); });
+      const bool is_ingest = row && !row->has_value();
+      const bool is_taken = row && row->has_value() && !(*row)->result_sha256.empty();
+      if (is_ingest || is_taken) ended_.insert({name, fence});
     }
   }
 }
@@ -193,7 +195,10 @@ void Scheduler::follow_missing(const store::AttemptRow& attempt, Seen& seen) {
       seen.start_accepted = true;
       return;
     }
-    log_error("attempt not started", attempt, started.error());
+    if (!std::exchange(seen.is_told, true))
+      log_error("attempt not started", attempt, started.error());
+    // Not now (a lease is still held, the executor is busy) is no sign that it is lost.
+    if (is_for_now(started.error().code)) return;
   }
   const steady_clock::time_point now = steady_clock::now();
   if (!seen.missing_since) seen.missing_since = now;
@@ -273,9 +278,8 @@ void Scheduler::start_waiting(const std::vector<store::AttemptRow>& active) {
     return state.probe && state.probe->missing.empty();
   });
   if (!can_start || draining_) return;
-  const auto queued = context_.store.read([](store::Database& database) {
-    return store::tasks_in_state(database, TaskState::queued);
-  });
+  const auto queued = context_.store.read(
+      [](store::Database& database) { return store::tasks_in_state(database, TaskState::queued); });
   if (!queued || queued->empty()) return;
   std::vector<Waiting> waiting;
   for (const store::TaskRow& task : *queued)
@@ -293,14 +297,17 @@ void Scheduler::start_waiting(const std::vector<store::AttemptRow>& active) {
                {{"task", placement.task}, {"error", started.error().message}});
   }
   if (plan.overtaken.empty()) return;
-  static_cast<void>(context_.store.write([&](store::Database& database) -> os::Result<void> {
-    for (const std::string& id : plan.overtaken) {
-      store::TaskRow task = TRY(store::get_task(database, id));
-      ++task.overtaken;
-      if (task.state == TaskState::queued) TRY(store::save_task(database, task));
-    }
-    return {};
-  }).has_value());
+  static_cast<void>(context_.store
+                        .write([&](store::Database& database) -> os::Result<void> {
+                          for (const std::string& id : plan.overtaken) {
+                            store::TaskRow task = TRY(store::get_task(database, id));
+                            ++task.overtaken;
+                            if (task.state == TaskState::queued)
+                              TRY(store::save_task(database, task));
+                          }
+                          return {};
+                        })
+                        .has_value());
 }
 
 std::string Scheduler::base_key_of(const store::TaskRow& task) const {

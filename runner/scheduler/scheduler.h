@@ -53,6 +53,7 @@ class Scheduler {
  private:
   struct Seen {  // of an active attempt, since this serve started
     bool start_accepted = false;
+    bool is_told = false;  // the log has that it cannot be started
     std::optional<std::chrono::steady_clock::time_point> missing_since;
     std::string key;  // base key that it was planned with
   };

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sandbox/os/units.h"
+#include "tasks/reports/report.h"
 
 namespace runner {
 namespace {
@@ -20,8 +21,8 @@ os::Result<void> check_gpus(const std::vector<const tasks::Step*>& steps,
   for (const tasks::Step* step : steps) {
     if (!step->gpu || std::cmp_greater_equal(probe.gpus.size(), step->gpu->count)) continue;
     return os::fail(os::Code::invalid,
-                    "step '" + step->name.str() + "' asks for " +
-                        std::to_string(step->gpu->count) + " GPU, and this machine has " +
+                    "step '" + step->name.str() + "' asks for " + std::to_string(step->gpu->count) +
+                        " GPU, and this machine has " +
                         (probe.gpus.empty() ? "none" : std::to_string(probe.gpus.size())));
   }
   return {};
@@ -51,23 +52,22 @@ os::Result<void> fill_needs(store::TaskRow& task, const tasks::Policy& policy,
     cpus = std::max(cpus, step->limits.cpus);
     memory = std::max(memory, step->limits.memory.count);
     disk = std::max(disk, step->limits.disk.count);
+    if (!step->reports.empty()) memory = std::max(memory, tasks::kReaderMemory.count);
   }
   if (std::cmp_greater(cpus, probe.cpus.size()))
     return os::fail(os::Code::invalid, "the policy asks for " + std::to_string(cpus) +
                                            " CPUs, and this machine leases " +
                                            std::to_string(probe.cpus.size()));
   if (memory > probe.memory.count)
-    return os::fail(os::Code::invalid, "the policy asks for " +
-                                           os::format_bytes(os::Bytes{memory}) +
-                                           " of memory, and this machine leases " +
-                                           os::format_bytes(probe.memory));
+    return os::fail(os::Code::invalid,
+                    "the policy asks for " + os::format_bytes(os::Bytes{memory}) +
+                        " of memory, and this machine leases " + os::format_bytes(probe.memory));
   // Workspaces live in memory (sized tmpfs): one of the base, one of the change, one of the mixed
   // tree. Where a machine is too small for all of them full at once, the steps share what there is.
   const std::uint64_t workspaces =
       task.intent == tasks::Intent::run ? 1 : (task.change.mixed_tree ? 3 : 2);
   task.cpus = cpus;
-  task.memory = static_cast<std::int64_t>(
-      std::min(memory + workspaces * disk, probe.memory.count));
+  task.memory = static_cast<std::int64_t>(std::min(memory + workspaces * disk, probe.memory.count));
   task.total_ms = policy.total.count();
   return {};
 }

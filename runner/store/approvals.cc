@@ -25,7 +25,8 @@ PromotionState state_of(std::string_view name) {
 }  // namespace
 
 os::Result<void> insert_approval(Database& database, const ApprovalRow& row) {
-  TRY(database.run("UPDATE approvals SET void_reason = 'replaced by a later decision' "
+  TRY(
+      database.run("UPDATE approvals SET void_reason = 'replaced by a later decision' "
                    "WHERE task = ? AND principal = ? AND void_reason = ''",
                    {row.task, row.principal}));
   TRY(database.run(
@@ -79,16 +80,17 @@ os::Result<void> begin_promotion(Database& database, const PromotionRow& row) {
       "old_commit = excluded.old_commit, new_commit = excluded.new_commit, state = 'moving', "
       "at = excluded.at WHERE state <> 'done'",
       {row.task, row.project, row.target, row.old_commit, row.new_commit, row.at}));
-  if (changed != 1) return os::fail(os::Code::conflict, "task " + row.task + " is promoted already");
+  if (changed != 1)
+    return os::fail(os::Code::conflict, "task " + row.task + " is promoted already");
   return {};
 }
 
 os::Result<std::optional<PromotionRow>> find_promotion(Database& database,
                                                        const std::string& task) {
-  Statement row = TRY(database.query(
-      "SELECT task, project, target, old_commit, new_commit, state, receipt, at "
-      "FROM promotions WHERE task = ?",
-      {task}));
+  Statement row =
+      TRY(database.query("SELECT task, project, target, old_commit, new_commit, state, receipt, at "
+                         "FROM promotions WHERE task = ?",
+                         {task}));
   if (!TRY(row.step())) return std::optional<PromotionRow>{};
   return std::optional(PromotionRow{.task = row.text(0),
                                     .project = row.text(1),

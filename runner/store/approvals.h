@@ -21,8 +21,7 @@ os::Result<std::int64_t> void_approvals(Database& database, const std::string& t
 // Notes that the ref is about to move; a row of the same task in state moving or failed is
 // replaced. conflict: the task is promoted already.
 os::Result<void> begin_promotion(Database& database, const PromotionRow& promotion);
-os::Result<std::optional<PromotionRow>> find_promotion(Database& database,
-                                                       const std::string& task);
+os::Result<std::optional<PromotionRow>> find_promotion(Database& database, const std::string& task);
 // moving -> done with the receipt, or -> failed. conflict: it is not moving.
 os::Result<void> end_promotion(Database& database, const PromotionRow& promotion);
 

@@ -85,9 +85,8 @@ os::Result<void> insert_attempt(Database& database, const AttemptRow& attempt) {
       "INSERT INTO attempts(id, fence, task, state, why, cpus, memory, stop_reason, "
       "events_offset, deadline_at, started_at, finished_at) VALUES(?, ?, ?, ?, ?, ?, ?, '', 0, "
       "?, ?, '')",
-      {attempt.id, attempt.fence, attempt.task, attempt_row_state_name(attempt.state),
-       attempt.why, cpus_text(attempt.cpus), attempt.memory, attempt.deadline_at,
-       attempt.started_at}));
+      {attempt.id, attempt.fence, attempt.task, attempt_row_state_name(attempt.state), attempt.why,
+       cpus_text(attempt.cpus), attempt.memory, attempt.deadline_at, attempt.started_at}));
   return {};
 }
 
@@ -109,7 +108,8 @@ os::Result<std::vector<AttemptRow>> active_attempts(Database& database) {
 
 os::Result<void> mark_started(Database& database, const AttemptRow& attempt,
                               const std::string& at) {
-  TRY(database.run("UPDATE attempts SET state = 'started', started_at = ? "
+  TRY(
+      database.run("UPDATE attempts SET state = 'started', started_at = ? "
                    "WHERE id = ? AND fence = ? AND state = 'created'",
                    {at, attempt.id, attempt.fence}));
   return {};
@@ -128,10 +128,10 @@ os::Result<void> take_result(Database& database, const AttemptRow& attempt,
 }
 
 os::Result<void> mark_lost(Database& database, const AttemptRow& attempt, const std::string& at) {
-  const std::int64_t changed = TRY(database.run(
-      "UPDATE attempts SET state = 'lost', finished_at = ? WHERE id = ? AND fence = ? "
-      "AND state IN ('created', 'started')",
-      {at, attempt.id, attempt.fence}));
+  const std::int64_t changed = TRY(
+      database.run("UPDATE attempts SET state = 'lost', finished_at = ? WHERE id = ? AND fence = ? "
+                   "AND state IN ('created', 'started')",
+                   {at, attempt.id, attempt.fence}));
   if (changed != 1)
     return os::fail(os::Code::conflict, "attempt " + attempt.id + " has ended already");
   return {};
@@ -139,7 +139,8 @@ os::Result<void> mark_lost(Database& database, const AttemptRow& attempt, const 
 
 os::Result<void> set_stop_reason(Database& database, const AttemptRow& attempt,
                                  const std::string& reason) {
-  TRY(database.run("UPDATE attempts SET stop_reason = ? WHERE id = ? AND fence = ? AND "
+  TRY(
+      database.run("UPDATE attempts SET stop_reason = ? WHERE id = ? AND fence = ? AND "
                    "stop_reason = ''",
                    {reason, attempt.id, attempt.fence}));
   return {};

@@ -19,8 +19,7 @@ os::Result<std::vector<AttemptRow>> attempts_of(Database& database, const std::s
 os::Result<std::vector<AttemptRow>> active_attempts(Database& database);
 
 // created -> started; a later state stays as it is.
-os::Result<void> mark_started(Database& database, const AttemptRow& attempt,
-                              const std::string& at);
+os::Result<void> mark_started(Database& database, const AttemptRow& attempt, const std::string& at);
 // Takes a result: exactly one for each (id, fence). conflict: one was taken, or it was given up.
 os::Result<void> take_result(Database& database, const AttemptRow& attempt,
                              const std::string& result_sha256, const std::string& at);

@@ -12,11 +12,10 @@ os::Result<std::vector<EventRow>> events_after(Database& database, const std::st
                                                std::int64_t after, int limit) {
   const std::string columns = "SELECT id, task, project, type, at, data FROM events ";
   Statement row =
-      task.empty()
-          ? TRY(database.query(columns + "WHERE id > ? ORDER BY id LIMIT ?",
-                               {after, std::int64_t{limit}}))
-          : TRY(database.query(columns + "WHERE task = ? AND id > ? ORDER BY id LIMIT ?",
-                               {task, after, std::int64_t{limit}}));
+      task.empty() ? TRY(database.query(columns + "WHERE id > ? ORDER BY id LIMIT ?",
+                                        {after, std::int64_t{limit}}))
+                   : TRY(database.query(columns + "WHERE task = ? AND id > ? ORDER BY id LIMIT ?",
+                                        {task, after, std::int64_t{limit}}));
   std::vector<EventRow> events;
   while (TRY(row.step())) {
     events.push_back(EventRow{.id = row.int64(0),
@@ -36,7 +35,8 @@ os::Result<std::int64_t> last_event(Database& database) {
 }
 
 os::Result<void> delete_events_before(Database& database, const std::string& time) {
-  TRY(database.run("DELETE FROM events WHERE at < ? AND NOT EXISTS "
+  TRY(
+      database.run("DELETE FROM events WHERE at < ? AND NOT EXISTS "
                    "(SELECT 1 FROM tasks WHERE id = events.task AND state <> 'done')",
                    {time}));
   return {};

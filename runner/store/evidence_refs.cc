@@ -5,31 +5,31 @@ namespace runner::store {
 os::Result<void> add_refs(Database& database, const std::string& owner,
                           const std::vector<std::string>& blobs) {
   for (const std::string& blob : blobs) {
-    TRY(database.run(
-        "INSERT INTO evidence_refs(owner, sha256) VALUES(?, ?) ON CONFLICT DO NOTHING",
-        {owner, blob}));
+    TRY(database.run("INSERT INTO evidence_refs(owner, sha256) VALUES(?, ?) ON CONFLICT DO NOTHING",
+                     {owner, blob}));
   }
   return {};
 }
 
 os::Result<bool> has_ref(Database& database, const std::string& owner, const std::string& blob) {
-  Statement row = TRY(database.query(
-      "SELECT 1 FROM evidence_refs WHERE owner = ? AND sha256 = ?", {owner, blob}));
+  Statement row = TRY(
+      database.query("SELECT 1 FROM evidence_refs WHERE owner = ? AND sha256 = ?", {owner, blob}));
   return row.step();
 }
 
 os::Result<void> copy_refs(Database& database, const std::string& from, const std::string& to) {
-  TRY(database.run("INSERT INTO evidence_refs(owner, sha256) SELECT ?, sha256 FROM evidence_refs "
+  TRY(
+      database.run("INSERT INTO evidence_refs(owner, sha256) SELECT ?, sha256 FROM evidence_refs "
                    "WHERE owner = ? ON CONFLICT DO NOTHING",
                    {to, from}));
   return {};
 }
 
 os::Result<std::vector<std::string>> drop_refs(Database& database, const std::string& owner) {
-  Statement row = TRY(database.query(
-      "SELECT sha256 FROM evidence_refs AS mine WHERE owner = ?1 AND NOT EXISTS "
-      "(SELECT 1 FROM evidence_refs WHERE sha256 = mine.sha256 AND owner <> ?1)",
-      {owner}));
+  Statement row =
+      TRY(database.query("SELECT sha256 FROM evidence_refs AS mine WHERE owner = ?1 AND NOT EXISTS "
+                         "(SELECT 1 FROM evidence_refs WHERE sha256 = mine.sha256 AND owner <> ?1)",
+                         {owner}));
   std::vector<std::string> orphans;
   while (TRY(row.step())) orphans.push_back(row.text(0));
   TRY(database.run("DELETE FROM evidence_refs WHERE owner = ?", {owner}));
@@ -50,7 +50,8 @@ os::Result<std::optional<std::string>> find_base(Database& database, const std::
 
 os::Result<void> insert_base(Database& database, const std::string& key, const std::string& blob,
                              const std::string& at) {
-  TRY(database.run("INSERT INTO base_evidence(key, sha256, created_at, used_at) "
+  TRY(
+      database.run("INSERT INTO base_evidence(key, sha256, created_at, used_at) "
                    "VALUES(?1, ?2, ?3, ?3) ON CONFLICT DO NOTHING",
                    {key, blob, at}));
   return {};

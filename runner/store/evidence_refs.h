@@ -22,8 +22,8 @@ os::Result<bool> is_referenced(Database& database, const std::string& blob);
 
 // The kept evidence of a base (digest of its blob), written once for each key.
 os::Result<std::optional<std::string>> find_base(Database& database, const std::string& key);
-os::Result<void> insert_base(Database& database, const std::string& key,
-                             const std::string& blob, const std::string& at);
+os::Result<void> insert_base(Database& database, const std::string& key, const std::string& blob,
+                             const std::string& at);
 os::Result<void> touch_base(Database& database, const std::string& key, const std::string& at);
 // Keys that were not used since `time`.
 os::Result<std::vector<std::string>> bases_before(Database& database, const std::string& time);

@@ -10,8 +10,7 @@ os::Result<void> insert_principal(Database& database, const Principal& principal
 }
 
 os::Result<std::optional<Principal>> find_principal(Database& database, const std::string& name) {
-  Statement row =
-      TRY(database.query("SELECT name, owner FROM principals WHERE name = ?", {name}));
+  Statement row = TRY(database.query("SELECT name, owner FROM principals WHERE name = ?", {name}));
   if (!TRY(row.step())) return std::optional<Principal>{};
   return std::optional(Principal{.name = row.text(0), .owner = row.text(1)});
 }
@@ -46,7 +45,8 @@ os::Result<std::vector<Grant>> grants_of(Database& database, const std::string& 
 }
 
 os::Result<void> insert_token(Database& database, const TokenRow& token) {
-  TRY(database.run("INSERT INTO tokens(sha256, id, principal, created_at, expires_at) "
+  TRY(
+      database.run("INSERT INTO tokens(sha256, id, principal, created_at, expires_at) "
                    "VALUES(?, ?, ?, ?, ?)",
                    {token.sha256, token.id, token.principal, token.created_at, token.expires_at}));
   return {};
@@ -78,7 +78,8 @@ os::Result<std::optional<std::string>> find_meta(Database& database, const std::
 }
 
 os::Result<void> put_meta(Database& database, const std::string& key, const std::string& value) {
-  TRY(database.run("INSERT INTO meta(key, value) VALUES(?, ?) "
+  TRY(
+      database.run("INSERT INTO meta(key, value) VALUES(?, ?) "
                    "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
                    {key, value}));
   return {};

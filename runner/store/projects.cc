@@ -31,11 +31,11 @@ PackRow read_pack(const Statement& row) {
 
 os::Result<void> insert_project(Database& database, const ProjectRow& row, const std::string& at) {
   const Project& project = row.project;
-  TRY(database.run("INSERT INTO projects(name, repository, url, target, authority, policy_yaml, "
-                   "frozen, created_at) VALUES(?, ?, ?, ?, ?, ?, '', ?)",
-                   {project.name, project.repository, project.url, project.target,
-                    project.authority == Authority::remote ? "remote" : "local", row.policy_yaml,
-                    at}));
+  TRY(database.run(
+      "INSERT INTO projects(name, repository, url, target, authority, policy_yaml, "
+      "frozen, created_at) VALUES(?, ?, ?, ?, ?, ?, '', ?)",
+      {project.name, project.repository, project.url, project.target,
+       project.authority == Authority::remote ? "remote" : "local", row.policy_yaml, at}));
   return {};
 }
 

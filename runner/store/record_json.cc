@@ -4,7 +4,6 @@
 
 #include "sandbox/wire.h"
 
-
 namespace runner::store {
 namespace {
 
@@ -31,10 +30,8 @@ os::Result<std::vector<std::string>> strings_of(const json& value) {
 }  // namespace
 
 std::string claims_to_json(const tasks::Claims& claims) {
-  return sandbox::dump_json(json{{"schema", 1},
-                   {"text", claims.text},
-                   {"fixes", claims.fixes},
-                   {"removes", claims.removes}});
+  return sandbox::dump_json(json{
+      {"schema", 1}, {"text", claims.text}, {"fixes", claims.fixes}, {"removes", claims.removes}});
 }
 
 os::Result<tasks::Claims> claims_from_json(std::string_view text) {

@@ -40,9 +40,9 @@ struct TaskRow {
   std::string reason_code, reason, next_step;  // set where no judgement says it
   tasks::IngestResult change;
   std::string policy_sha256, diff_sha256, evidence_sha256, level;
-  int cpus = 1;                 // what an attempt needs
-  std::int64_t memory = 0;      // bytes that an attempt needs
-  std::int64_t total_ms = 0;    // longest an attempt may take
+  int cpus = 1;               // what an attempt needs
+  std::int64_t memory = 0;    // bytes that an attempt needs
+  std::int64_t total_ms = 0;  // longest an attempt may take
   int approvals_needed = 0, owners_needed = 0;
   std::string attempt_why = "first";  // of the next attempt: first | infra | new tip
   std::string attempt;                // id of the latest attempt; empty: a new one is made
@@ -67,7 +67,7 @@ struct AttemptRow {
   std::string task;
   AttemptRowState state = AttemptRowState::created;
   std::string why;
-  std::vector<int> cpus;  // lease
+  std::vector<int> cpus;    // lease
   std::int64_t memory = 0;  // lease, bytes
   std::string stop_reason;  // cancel | deadline: why we asked it to stop; empty: we did not
   std::string result_sha256;

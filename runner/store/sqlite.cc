@@ -32,9 +32,9 @@ os::Code code_of(int result) {
 }
 
 std::unexpected<os::Error> failure(sqlite3* database, int result, std::string_view what) {
-  return os::fail(code_of(result), "database: " + std::string(what) + ": " +
-                                       (database != nullptr ? sqlite3_errmsg(database)
-                                                            : sqlite3_errstr(result)));
+  return os::fail(code_of(result),
+                  "database: " + std::string(what) + ": " +
+                      (database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(result)));
 }
 
 int bind(sqlite3_stmt* statement, int index, const Value& value) {

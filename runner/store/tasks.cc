@@ -1,9 +1,9 @@
 #include "runner/store/tasks.h"
 
+#include "runner/clock.h"
 #include "runner/store/events.h"
 #include "runner/store/record_json.h"
 #include "runner/store/task_state.h"
-#include "runner/clock.h"
 
 namespace runner::store {
 namespace {
@@ -78,17 +78,37 @@ os::Result<void> update(Database& database, const TaskRow& task, TaskState from)
       "total_ms = ?, approvals_needed = ?, owners_needed = ?, attempt_why = ?, attempt = ?, "
       "fence = ?, infra_faults = ?, rebases = ?, overtaken = ?, cancel_by = ?, updated_at = ? "
       "WHERE id = ? AND state = ?",
-      {task_state_name(task.state), task.verdict, task.failure_class, task.judgement,
-       task.reason_code, task.reason, task.next_step, tasks::ingest_result_to_json(task.change),
-       task.change.candidate.hex(), task.policy_sha256, task.diff_sha256, task.evidence_sha256,
-       task.level, std::int64_t{task.cpus}, task.memory, task.total_ms,
-       std::int64_t{task.approvals_needed}, std::int64_t{task.owners_needed}, task.attempt_why,
-       task.attempt, task.fence, std::int64_t{task.infra_faults}, std::int64_t{task.rebases},
-       std::int64_t{task.overtaken}, task.cancel_by, now_text(), task.id,
+      {task_state_name(task.state),
+       task.verdict,
+       task.failure_class,
+       task.judgement,
+       task.reason_code,
+       task.reason,
+       task.next_step,
+       tasks::ingest_result_to_json(task.change),
+       task.change.candidate.hex(),
+       task.policy_sha256,
+       task.diff_sha256,
+       task.evidence_sha256,
+       task.level,
+       std::int64_t{task.cpus},
+       task.memory,
+       task.total_ms,
+       std::int64_t{task.approvals_needed},
+       std::int64_t{task.owners_needed},
+       task.attempt_why,
+       task.attempt,
+       task.fence,
+       std::int64_t{task.infra_faults},
+       std::int64_t{task.rebases},
+       std::int64_t{task.overtaken},
+       task.cancel_by,
+       now_text(),
+       task.id,
        task_state_name(from)}));
   if (changed != 1)
-    return os::fail(os::Code::conflict, "task " + task.id + " is no longer " +
-                                            std::string(task_state_name(from)));
+    return os::fail(os::Code::conflict,
+                    "task " + task.id + " is no longer " + std::string(task_state_name(from)));
   return {};
 }
 
@@ -102,16 +122,32 @@ os::Result<void> insert_task(Database& database, const TaskRow& task) {
       "total_ms, approvals_needed, owners_needed, attempt_why, attempt, fence, infra_faults, "
       "rebases, cancel_by, overtaken, created_at, updated_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, "
       "?, '', '', '', '', '', '', ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, '', 0, 0, 0, '', 0, ?, ?)",
-      {task.id, task.project, task.principal, task.title, tasks::intent_name(task.intent),
-       task.priority, task.family, claims_to_json(task.claims), strings_to_json(task.steps),
-       task_state_name(task.state), tasks::ingest_result_to_json(task.change),
-       task.change.candidate.hex(), task.policy_sha256, task.diff_sha256, task.level,
-       std::int64_t{task.cpus}, task.memory, task.total_ms, std::int64_t{task.approvals_needed},
-       std::int64_t{task.owners_needed}, task.attempt_why, task.created_at, task.created_at}));
-  return append_event(database, {.task = task.id,
-                                 .project = task.project,
-                                 .type = "task.queued",
-                                 .at = task.created_at});
+      {task.id,
+       task.project,
+       task.principal,
+       task.title,
+       tasks::intent_name(task.intent),
+       task.priority,
+       task.family,
+       claims_to_json(task.claims),
+       strings_to_json(task.steps),
+       task_state_name(task.state),
+       tasks::ingest_result_to_json(task.change),
+       task.change.candidate.hex(),
+       task.policy_sha256,
+       task.diff_sha256,
+       task.level,
+       std::int64_t{task.cpus},
+       task.memory,
+       task.total_ms,
+       std::int64_t{task.approvals_needed},
+       std::int64_t{task.owners_needed},
+       task.attempt_why,
+       task.created_at,
+       task.created_at}));
+  return append_event(
+      database,
+      {.task = task.id, .project = task.project, .type = "task.queued", .at = task.created_at});
 }
 
 os::Result<TaskRow> get_task(Database& database, const std::string& id) {
@@ -145,13 +181,13 @@ os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
 }
 
 os::Result<std::vector<TaskRow>> tasks_in_state(Database& database, TaskState state) {
-  return read_all(TRY(
-      database.query(select("WHERE state = ? ORDER BY sequence"), {task_state_name(state)})));
+  return read_all(
+      TRY(database.query(select("WHERE state = ? ORDER BY sequence"), {task_state_name(state)})));
 }
 
 os::Result<int> count_tasks(Database& database, TaskState state) {
-  Statement row = TRY(database.query("SELECT count(*) FROM tasks WHERE state = ?",
-                                     {task_state_name(state)}));
+  Statement row =
+      TRY(database.query("SELECT count(*) FROM tasks WHERE state = ?", {task_state_name(state)}));
   TRY(row.step());
   return static_cast<int>(row.int64(0));
 }
@@ -161,8 +197,7 @@ os::Result<std::vector<TaskRow>> list_tasks(Database& database, const TaskFilter
       select("WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR state = ?2) AND "
              "(?3 = '' OR principal = ?3) AND (?4 = '' OR sequence < "
              "(SELECT sequence FROM tasks WHERE id = ?4)) ORDER BY sequence DESC LIMIT ?5"),
-      {filter.project, filter.state, filter.principal, filter.after,
-       std::int64_t{filter.limit}})));
+      {filter.project, filter.state, filter.principal, filter.after, std::int64_t{filter.limit}})));
 }
 
 os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std::string& time,
@@ -175,17 +210,16 @@ os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std
 }
 
 os::Result<bool> is_task_live(Database& database, const std::string& id) {
-  Statement row =
-      TRY(database.query("SELECT 1 FROM tasks WHERE id = ? AND state <> 'done'", {id}));
+  Statement row = TRY(database.query("SELECT 1 FROM tasks WHERE id = ? AND state <> 'done'", {id}));
   return row.step();
 }
 
 os::Result<std::optional<KeyRow>> find_key(Database& database, const std::string& principal,
                                            const std::string& key, const std::string& now) {
-  Statement row = TRY(database.query(
-      "SELECT principal, key, body_sha256, task, expires_at FROM task_keys "
-      "WHERE principal = ? AND key = ? AND expires_at > ?",
-      {principal, key, now}));
+  Statement row =
+      TRY(database.query("SELECT principal, key, body_sha256, task, expires_at FROM task_keys "
+                         "WHERE principal = ? AND key = ? AND expires_at > ?",
+                         {principal, key, now}));
   if (!TRY(row.step())) return std::optional<KeyRow>{};
   return std::optional(KeyRow{.principal = row.text(0),
                               .key = row.text(1),
@@ -197,7 +231,8 @@ os::Result<std::optional<KeyRow>> find_key(Database& database, const std::string
 os::Result<void> insert_key(Database& database, const KeyRow& row, const std::string& now) {
   TRY(database.run("DELETE FROM task_keys WHERE principal = ? AND key = ? AND expires_at <= ?",
                    {row.principal, row.key, now}));
-  TRY(database.run("INSERT INTO task_keys(principal, key, body_sha256, task, expires_at) "
+  TRY(
+      database.run("INSERT INTO task_keys(principal, key, body_sha256, task, expires_at) "
                    "VALUES(?, ?, ?, ?, ?)",
                    {row.principal, row.key, row.body_sha256, row.task, row.expires_at}));
   return {};

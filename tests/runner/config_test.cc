@@ -52,20 +52,20 @@ TEST_P(RefusedConfig, NamesThePlace) {
   EXPECT_TRUE(config.error().message.starts_with(place)) << config.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, RefusedConfig,
-    testing::Values(std::pair{"listenn: x", "c.yaml:1:1: "},
-                    std::pair{"data: relative", "c.yaml:1:7: "},
-                    std::pair{"data: /a\ndata: /b", "c.yaml:2:"},
-                    std::pair{"instance: xyz", "c.yaml:1:11: "},
-                    std::pair{"caps:\n  queue: 0", "c.yaml:2:10: "},
-                    std::pair{"caps: {pack: 1MB}", "c.yaml:1:14: "},
-                    std::pair{"retention: {packs: 5}", "c.yaml:1:20: "},
-                    std::pair{"disk: {high_water: 5%}", "c.yaml:1:20: "},
-                    std::pair{"environments: [cuda]", "c.yaml:1:16: "},
-                    std::pair{"cgroup: /x", "c.yaml:1:1: "},
-                    std::pair{"sandbox: {read_only_paths: [opt]}", "c.yaml:1:29: "},
-                    std::pair{"ids: {slots: 2}", "c.yaml:1:14: "}));
+INSTANTIATE_TEST_SUITE_P(Cases, RefusedConfig,
+                         testing::Values(std::pair{"listenn: x", "c.yaml:1:1: "},
+                                         std::pair{"data: relative", "c.yaml:1:7: "},
+                                         std::pair{"data: /a\ndata: /b", "c.yaml:2:"},
+                                         std::pair{"instance: xyz", "c.yaml:1:11: "},
+                                         std::pair{"caps:\n  queue: 0", "c.yaml:2:10: "},
+                                         std::pair{"caps: {pack: 1MB}", "c.yaml:1:14: "},
+                                         std::pair{"retention: {packs: 5}", "c.yaml:1:20: "},
+                                         std::pair{"disk: {high_water: 5%}", "c.yaml:1:20: "},
+                                         std::pair{"environments: [cuda]", "c.yaml:1:16: "},
+                                         std::pair{"cgroup: /x", "c.yaml:1:1: "},
+                                         std::pair{"sandbox: {read_only_paths: [opt]}",
+                                                   "c.yaml:1:29: "},
+                                         std::pair{"ids: {slots: 2}", "c.yaml:1:14: "}));
 
 TEST(Config, SaysWhatIsNotSupportedYet) {
   const auto config = read_config("cgroup: /x", "c.yaml");

@@ -116,6 +116,11 @@ int FakeMachine::ingested() const {
   return ingested_;
 }
 
+int FakeMachine::carried() const {
+  const std::scoped_lock lock(mutex_);
+  return carried_;
+}
+
 void FakeMachine::set_down(bool is_down) {
   const std::scoped_lock lock(mutex_);
   is_down_ = is_down;
@@ -177,8 +182,7 @@ os::Result<void> FakeMachine::start(const runner::AttemptStart& start) {
     running_.push_back(start);
     return {};
   }
-  if (how != Ending::ends_without_result)
-    TRY(verify(plan, directory, how == Ending::has_fault));
+  if (how != Ending::ends_without_result) TRY(verify(plan, directory, how == Ending::has_fault));
   note(start, runner::AttemptState::ended);
   return {};
 }
@@ -200,10 +204,27 @@ os::Result<void> FakeMachine::take_in(const tasks::Plan& plan, const std::string
   return os::write_file_durably(directory + "/result.json", tasks::evidence_to_json(evidence));
 }
 
+os::Result<void> FakeMachine::carry(const tasks::Plan& plan, const std::string& directory,
+                                    tasks::Evidence& evidence) {
+  if (plan.base_file.empty()) return {};
+  const tasks::Evidence base =
+      TRY(tasks::evidence_from_json(TRY(os::read_file(directory + "/" + plan.base_file))));
+  for (tasks::RunRecord run : base.runs) {
+    run.carried = true;
+    for (tasks::ReportRecord& report : run.reports)
+      report.parsed = TRY(tasks::report_from_json(
+          TRY(os::read_file(directory + "/evidence/" + report.parsed_sha256))));
+    evidence.runs.push_back(std::move(run));
+  }
+  const std::scoped_lock lock(mutex_);
+  carried_ += static_cast<int>(evidence.runs.size());
+  return {};
+}
+
 os::Result<void> FakeMachine::verify(const tasks::Plan& plan, const std::string& directory,
                                      bool has_fault) {
-  ScriptedTask task(TRY(
-      tasks::policy_from_json(TRY(os::read_file(directory + "/" + plan.policy_file)))));
+  ScriptedTask task(
+      TRY(tasks::policy_from_json(TRY(os::read_file(directory + "/" + plan.policy_file)))));
   task.evidence = evidence_of(plan);
   TRY(os::make_directories(directory + "/evidence"));
   if (has_fault) {
@@ -214,10 +235,13 @@ os::Result<void> FakeMachine::verify(const tasks::Plan& plan, const std::string&
                                             .detail = "no luck",
                                             .retryable = true};
   } else {
+    TRY(carry(plan, directory, task.evidence));
     script(task);
     task.run();
+    if (keeps_layers) TRY(os::make_directories(data_ + "/layers/" + plan.layer));
   }
   for (tasks::RunRecord& run : task.evidence.runs) {
+    if (run.carried) continue;
     const std::string log = "log of " + run.id;
     run.log.head_sha256 = os::sha256(log).hex();
     run.log.bytes = static_cast<std::int64_t>(log.size());
@@ -229,8 +253,7 @@ os::Result<void> FakeMachine::verify(const tasks::Plan& plan, const std::string&
       TRY(os::write_file_durably(directory + "/evidence/" + report.parsed_sha256, parsed));
     }
   }
-  return os::write_file_durably(directory + "/result.json",
-                                tasks::evidence_to_json(task.evidence));
+  return os::write_file_durably(directory + "/result.json", tasks::evidence_to_json(task.evidence));
 }
 
 }  // namespace tests

@@ -36,8 +36,13 @@ class FakeMachine {
 
   std::unique_ptr<runner::Executor> executor();
 
+  // Whether attempts keep the base's build, as real ones do.
+  bool keeps_layers = false;
+
   int verified() const;  // attempts that verify, started so far
   int ingested() const;
+  // Runs of the base that attempts were given, in all.
+  int carried() const;
   // Ends an attempt that keeps running, with a result.
   void finish_running();
   // The executor forgets all attempts, without a trace of their end.
@@ -49,6 +54,8 @@ class FakeMachine {
   os::Result<void> start(const runner::AttemptStart& start);
   os::Result<void> take_in(const tasks::Plan& plan, const std::string& directory,
                            const std::string& repository);
+  os::Result<void> carry(const tasks::Plan& plan, const std::string& directory,
+                         tasks::Evidence& evidence);
   os::Result<void> verify(const tasks::Plan& plan, const std::string& directory, bool has_fault);
   void note(const runner::AttemptStart& start, runner::AttemptState state);
   std::string path_of(const std::string& attempt, std::int64_t fence) const;
@@ -60,6 +67,7 @@ class FakeMachine {
   std::vector<runner::AttemptStart> running_;
   int verified_ = 0;
   int ingested_ = 0;
+  int carried_ = 0;
   bool is_down_ = false;
 };
 

@@ -1,10 +1,11 @@
 #include "tests/runner/house.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
+
+#include <gtest/gtest.h>
 
 #include "runner/git/git_client.h"
 
@@ -108,14 +109,15 @@ House::House()
 }
 
 void House::open() {
-  auto opened = runner::ServiceCore::open(
-      config, machine.executor(),
-      std::make_unique<runner::GitClient>(runner::GitClientOptions{.program = self(),
-                                                                   .arguments = {"git-helper"},
-                                                                   .local_deadline = std::chrono::seconds(30),
-                                                                   .remote_deadline = std::chrono::seconds(60),
-                                                                   .file_urls = true,
-                                                                   .credential_file = {}}));
+  auto opened =
+      runner::ServiceCore::open(config, machine.executor(),
+                                std::make_unique<runner::GitClient>(runner::GitClientOptions{
+                                    .program = self(),
+                                    .arguments = {"git-helper"},
+                                    .local_deadline = std::chrono::seconds(30),
+                                    .remote_deadline = std::chrono::seconds(60),
+                                    .file_urls = true,
+                                    .credential_file = {}}));
   os::check(opened.has_value(), opened ? "" : opened.error().message);
   core = std::move(*opened);
   core->start();
@@ -151,8 +153,8 @@ runner::Submission House::submission(const std::string& file, const std::string&
 
 runner::TaskView House::submit(const runner::Submission& submission) {
   const auto submitted = core->submit(actor("author"), submission, "");
-  EXPECT_TRUE(submitted.has_value()) << submitted.error().problem << ": "
-                                     << submitted.error().detail;
+  EXPECT_TRUE(submitted.has_value())
+      << submitted.error().problem << ": " << submitted.error().detail;
   return submitted ? submitted->task : runner::TaskView{};
 }
 

@@ -1,10 +1,8 @@
-#include "runner/promotion/promoter.h"
-
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "runner/promotion/approval_rules.h"
+#include "runner/promotion/promoter.h"
 #include "runner/store/approvals.h"
 #include "runner/store/projects.h"
 #include "runner/store/tasks.h"
@@ -185,7 +183,8 @@ TEST(Promotion, AChangeThatDoesNotRebaseIsOver) {
 TEST(Promotion, AnotherPolicyVoidsTheApproval) {
   House house;
   const TaskView task = waiting_task(house, house.submission());
-  const std::string policy = shell("git -C " + house.repository.path() + " show main:proofhouse.yaml");
+  const std::string policy =
+      shell("git -C " + house.repository.path() + " show main:proofhouse.yaml");
   std::string stricter = policy;
   stricter.replace(stricter.find("max_lines: 100"), 14, "max_lines: 99");
   house.repository.advance("proofhouse.yaml", stricter);
@@ -206,14 +205,21 @@ TEST(Promotion, ARefThatMovedBeforeACrashIsNotMovedAgain) {
   // What a serve leaves that was killed between the move and the receipt.
   {
     auto store = std::move(*store::Store::open(house.data + "/proofhouse.db"));
-    ASSERT_TRUE(store->write([&](store::Database& database) -> os::Result<void> {
-      store::TaskRow row = TRY(store::get_task(database, task.id));
-      TRY(store::move_task(database, row, TaskState::promoting));
-      return store::begin_promotion(
-          database, {.task = task.id, .project = "sample", .target = "refs/heads/main",
-                     .old_commit = old, .new_commit = task.candidate_commit,
-                     .state = store::PromotionState::moving, .receipt = "", .at = "now"});
-    }).has_value());
+    ASSERT_TRUE(store
+                    ->write([&](store::Database& database) -> os::Result<void> {
+                      store::TaskRow row = TRY(store::get_task(database, task.id));
+                      TRY(store::move_task(database, row, TaskState::promoting));
+                      return store::begin_promotion(database,
+                                                    {.task = task.id,
+                                                     .project = "sample",
+                                                     .target = "refs/heads/main",
+                                                     .old_commit = old,
+                                                     .new_commit = task.candidate_commit,
+                                                     .state = store::PromotionState::moving,
+                                                     .receipt = "",
+                                                     .at = "now"});
+                    })
+                    .has_value());
   }
   shell("cd " + house.repository.path() + "; for p in " + house.data + "/quarantine/" + task.id +
         "/*.pack; do git unpack-objects -q < $p; done; git update-ref refs/heads/main " +
@@ -233,9 +239,11 @@ TEST(Promotion, AFrozenProjectTakesNoChangeToPromote) {
   house.core.reset();
   {
     auto store = std::move(*store::Store::open(house.data + "/proofhouse.db"));
-    ASSERT_TRUE(store->write([](store::Database& database) {
-      return store::freeze_project(database, "sample", "read back another commit");
-    }).has_value());
+    ASSERT_TRUE(store
+                    ->write([](store::Database& database) {
+                      return store::freeze_project(database, "sample", "read back another commit");
+                    })
+                    .has_value());
   }
   house.restart();
   const auto refused = house.core->submit(house.actor("author"), submission, "");

@@ -1,9 +1,7 @@
-#include "runner/task_report.h"
-
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
+#include "runner/task_report.h"
 #include "sandbox/wire.h"
 
 namespace runner {

@@ -6,8 +6,8 @@
 #include "runner/scheduler/conclusion.h"
 #include "runner/scheduler/plan.h"
 #include "runner/store/attempts.h"
-#include "runner/store/evidence_refs.h"
 #include "runner/store/events.h"
+#include "runner/store/evidence_refs.h"
 #include "tests/runner/house.h"
 
 namespace runner {
@@ -18,7 +18,11 @@ using tests::House;
 
 Waiting waiting(const std::string& task, int cpus, std::int64_t sequence,
                 const std::string& priority = "normal") {
-  return {.task = task, .priority = priority, .sequence = sequence, .cpus = cpus, .memory = 1,
+  return {.task = task,
+          .priority = priority,
+          .sequence = sequence,
+          .cpus = cpus,
+          .memory = 1,
           .overtaken = 0};
 }
 
@@ -39,16 +43,16 @@ TEST(SchedulePlan, StartsByPriorityThenByAdmission) {
 }
 
 TEST(SchedulePlan, GivesEachCpuOnce) {
-  const SchedulePlan plan = plan_starts({waiting("a", 2, 1), waiting("b", 1, 2)},
-                                        {.cpus = {4, 5, 7}, .memory = 10});
+  const SchedulePlan plan =
+      plan_starts({waiting("a", 2, 1), waiting("b", 1, 2)}, {.cpus = {4, 5, 7}, .memory = 10});
   ASSERT_EQ(plan.starts.size(), 2U);
   EXPECT_EQ(plan.starts[0].cpus, (std::vector{4, 5}));
   EXPECT_EQ(plan.starts[1].cpus, (std::vector{7}));
 }
 
 TEST(SchedulePlan, ASmallTaskPassesALargeOneAndSaysSo) {
-  const SchedulePlan plan = plan_starts({waiting("large", 2, 1), waiting("small", 1, 2)},
-                                        {.cpus = {0}, .memory = 10});
+  const SchedulePlan plan =
+      plan_starts({waiting("large", 2, 1), waiting("small", 1, 2)}, {.cpus = {0}, .memory = 10});
   EXPECT_EQ(names(plan), Names{"small"});
   EXPECT_EQ(plan.overtaken, Names{"large"});
 }

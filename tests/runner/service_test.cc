@@ -1,11 +1,12 @@
 #include "runner/service.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <set>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "tests/runner/house.h"
 
@@ -50,9 +51,9 @@ TEST(Service, OnlyAnAdministratorConfigures) {
   House house;
   const Actor bob = house.actor("bob");
   EXPECT_EQ(problem_of(house.core->create_principal(bob, {.name = "x", .owner = ""})), "forbidden");
-  EXPECT_EQ(problem_of(house.core->grant(
-                bob, {.principal = "bob", .project = "*", .role = Role::owner})),
-            "forbidden");
+  EXPECT_EQ(
+      problem_of(house.core->grant(bob, {.principal = "bob", .project = "*", .role = Role::owner})),
+      "forbidden");
   EXPECT_EQ(problem_of(house.core->create_token(bob, "bob", std::chrono::hours(1))), "forbidden");
   EXPECT_EQ(problem_of(house.core->add_project(bob, {})), "forbidden");
 }
@@ -66,8 +67,8 @@ TEST(Service, NamesTheFieldsOfPeopleThatItRefuses) {
             "invalid_field");
   EXPECT_EQ(problem_of(house.core->create_principal(admin, {.name = "bob", .owner = ""})),
             "already_exists");
-  const auto granted = house.core->grant(
-      admin, {.principal = "bob", .project = "nothing", .role = Role::agent});
+  const auto granted =
+      house.core->grant(admin, {.principal = "bob", .project = "nothing", .role = Role::agent});
   EXPECT_EQ(granted.error().pointer, "/project");
   EXPECT_EQ(problem_of(house.core->create_token(admin, "nobody", std::chrono::hours(1))),
             "invalid_field");
@@ -319,8 +320,8 @@ TEST(Service, BoundsItsQueue) {
   const TaskView waiting = house.submit(house.submission("src/a.txt", "2\n"));
   const auto why = house.core->why(house.actor("author"), waiting.id);
   EXPECT_EQ(why->state, "resources") << why->text;
-  const auto full = house.core->submit(house.actor("author"),
-                                       house.submission("src/a.txt", "3\n"), "");
+  const auto full =
+      house.core->submit(house.actor("author"), house.submission("src/a.txt", "3\n"), "");
   EXPECT_EQ(problem_of(full), "queue_full");
   const auto cancelled = house.core->cancel(house.actor("author"), waiting.id);
   EXPECT_EQ(cancelled->verdict, "cancelled");
@@ -337,8 +338,8 @@ TEST(Service, TellsEventsInOneSequence) {
   for (const EventView& event : *events) {
     if (event.type.starts_with("task.")) types.push_back(event.type);
   }
-  EXPECT_EQ(types, (std::vector<std::string>{"task.queued", "task.running",
-                                             "task.awaiting_approval"}));
+  EXPECT_EQ(types,
+            (std::vector<std::string>{"task.queued", "task.running", "task.awaiting_approval"}));
   const auto rest = house.core->events(house.actor("author"), task.id, events->back().id,
                                        std::chrono::milliseconds(10));
   EXPECT_TRUE(rest->empty());
@@ -375,14 +376,26 @@ TEST(Service, ShowsDiffLogAndArtifactsOfATaskOnly) {
   EXPECT_EQ(problem_of(house.core->artifact(author, task.id, std::string(64, '0'))), "not_found");
 }
 
-TEST(Service, UsesTheBasesEvidenceAgainOnlyWithItsBuild) {
+TEST(Service, RunsTheBaseAgainWhereItsBuildWasNotKept) {
   House house;
-  os::Guarded<std::vector<std::string>> layers;
-  const TaskView first = house.submit(house.submission("src/a.txt", "1\n"));
-  const TaskView done = house.wait_for(first.id, TaskState::awaiting_approval);
-  // No layer was kept: the base runs again, and nothing of it was kept either.
-  EXPECT_TRUE(os::list_directory(house.data + "/layers")->empty());
+  house.wait_for(house.submit(house.submission("src/a.txt", "1\n")).id,
+                 TaskState::awaiting_approval);
+  house.wait_for(house.submit(house.submission("src/a.txt", "2\n")).id,
+                 TaskState::awaiting_approval);
+  EXPECT_EQ(house.machine.carried(), 0);
+}
+
+TEST(Service, UsesTheBasesEvidenceAgainWithItsBuild) {
+  House house;
+  house.machine.keeps_layers = true;
+  house.wait_for(house.submit(house.submission("src/a.txt", "1\n")).id,
+                 TaskState::awaiting_approval);
+  const TaskView second = house.submit(house.submission("src/a.txt", "2\n"));
+  const TaskView done = house.wait_for(second.id, TaskState::awaiting_approval);
   EXPECT_EQ(done.verdict, "accepted");
+  EXPECT_GT(house.machine.carried(), 0);
+  // The blobs of the kept runs are this task's evidence too.
+  EXPECT_TRUE(house.core->rejudge(house.actor("bob"), second.id)->same);
 }
 
 }  // namespace

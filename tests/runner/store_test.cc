@@ -1,11 +1,11 @@
 #include "runner/store/store.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runner/clock.h"
 #include "runner/store/approvals.h"
@@ -28,9 +28,11 @@ class StoreTest : public testing::Test {
     open();
     ProjectRow project;
     project.project.name = "sample";
-    EXPECT_TRUE(store_->write([&](Database& database) {
-      return insert_project(database, project, now_text());
-    }).has_value());
+    EXPECT_TRUE(store_
+                    ->write([&](Database& database) {
+                      return insert_project(database, project, now_text());
+                    })
+                    .has_value());
   }
 
   void open() {
@@ -92,9 +94,12 @@ TEST_F(StoreTest, KeepsATaskOverReopening) {
 }
 
 TEST_F(StoreTest, RefusesADatabaseOfANewerProgram) {
-  ASSERT_TRUE(store_->write([](Database& database) {
-    return database.execute("PRAGMA user_version=" + std::to_string(kSchemaVersion + 1));
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([](Database& database) {
+                    return database.execute("PRAGMA user_version=" +
+                                            std::to_string(kSchemaVersion + 1));
+                  })
+                  .has_value());
   store_.reset();
   const auto opened = Store::open(path_);
   ASSERT_FALSE(opened.has_value());
@@ -141,9 +146,12 @@ TEST_F(StoreTest, ManyWritersShareAFlush) {
     for (int t = 0; t < 20; ++t) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < kWrites / 20; ++i)
-          EXPECT_TRUE(store_->write([&](Database& database) {
-            return put_meta(database, std::to_string(t) + "." + std::to_string(i), "v");
-          }).has_value());
+          EXPECT_TRUE(store_
+                          ->write([&](Database& database) {
+                            return put_meta(database, std::to_string(t) + "." + std::to_string(i),
+                                            "v");
+                          })
+                          .has_value());
       });
     }
   }
@@ -162,13 +170,17 @@ TEST_F(StoreTest, AWaitEndsWithTheNextCommit) {
 
 TEST_F(StoreTest, MovesOnlyWhereAMoveIsAllowed) {
   using enum TaskState;
-  const std::vector<std::pair<TaskState, TaskState>> allowed{
-      {queued, running},          {queued, done},
-      {running, queued},          {running, awaiting_approval},
-      {running, promoting},       {running, done},
-      {awaiting_approval, promoting}, {awaiting_approval, queued},
-      {awaiting_approval, done},  {promoting, done},
-      {promoting, queued}};
+  const std::vector<std::pair<TaskState, TaskState>> allowed{{queued, running},
+                                                             {queued, done},
+                                                             {running, queued},
+                                                             {running, awaiting_approval},
+                                                             {running, promoting},
+                                                             {running, done},
+                                                             {awaiting_approval, promoting},
+                                                             {awaiting_approval, queued},
+                                                             {awaiting_approval, done},
+                                                             {promoting, done},
+                                                             {promoting, queued}};
   for (const TaskState from : {queued, running, awaiting_approval, promoting, done}) {
     for (const TaskState to : {queued, running, awaiting_approval, promoting, done}) {
       const bool is_allowed = std::ranges::find(allowed, std::pair(from, to)) != allowed.end();
@@ -210,9 +222,9 @@ TEST_F(StoreTest, AStaleRowMovesNothing) {
 
 TEST_F(StoreTest, TakesExactlyOneResultOfAnAttempt) {
   add_task("t_1");
-  ASSERT_TRUE(store_->write([](Database& database) {
-    return insert_attempt(database, attempt("t_1"));
-  }).has_value());
+  ASSERT_TRUE(
+      store_->write([](Database& database) { return insert_attempt(database, attempt("t_1")); })
+          .has_value());
   const auto take = [&] {
     return store_->write([](Database& database) {
       return take_result(database, attempt("t_1"), std::string(64, 'a'), now_text());
@@ -229,20 +241,24 @@ TEST_F(StoreTest, TakesExactlyOneResultOfAnAttempt) {
 
 TEST_F(StoreTest, TakesNoResultOfAnAttemptThatWasGivenUp) {
   add_task("t_1");
-  ASSERT_TRUE(store_->write([](Database& database) -> os::Result<void> {
-    TRY(insert_attempt(database, attempt("t_1")));
-    return mark_lost(database, attempt("t_1"), now_text());
-  }).has_value());
-  EXPECT_FALSE(store_->write([](Database& database) {
-    return take_result(database, attempt("t_1"), "x", now_text());
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([](Database& database) -> os::Result<void> {
+                    TRY(insert_attempt(database, attempt("t_1")));
+                    return mark_lost(database, attempt("t_1"), now_text());
+                  })
+                  .has_value());
+  EXPECT_FALSE(store_
+                   ->write([](Database& database) {
+                     return take_result(database, attempt("t_1"), "x", now_text());
+                   })
+                   .has_value());
 }
 
 TEST_F(StoreTest, KeepsALeaseWithItsAttempt) {
   add_task("t_1");
-  ASSERT_TRUE(store_->write([](Database& database) {
-    return insert_attempt(database, attempt("t_1"));
-  }).has_value());
+  ASSERT_TRUE(
+      store_->write([](Database& database) { return insert_attempt(database, attempt("t_1")); })
+          .has_value());
   const auto active = store_->read(active_attempts);
   ASSERT_EQ(active->size(), 1U);
   EXPECT_EQ(active->front().cpus, (std::vector{0, 3}));
@@ -253,22 +269,24 @@ TEST_F(StoreTest, AKeyStandsForOneTaskUntilItExpires) {
   add_task("t_2");
   const auto insert = [&](const std::string& task, const std::string& expires) {
     return store_->write([&](Database& database) {
-      return insert_key(database,
-                        {.principal = "a", .key = "k", .body_sha256 = "b", .task = task,
-                         .expires_at = expires},
-                        now_text());
+      return insert_key(
+          database,
+          {.principal = "a", .key = "k", .body_sha256 = "b", .task = task, .expires_at = expires},
+          now_text());
     });
   };
   ASSERT_TRUE(insert("t_1", time_text_after(std::chrono::hours(1))).has_value());
   const auto taken = insert("t_2", time_text_after(std::chrono::hours(1)));
   ASSERT_FALSE(taken.has_value());
   EXPECT_EQ(taken.error().code, os::Code::conflict);
-  ASSERT_TRUE(store_->write([](Database& database) {
-    return delete_keys_before(database, time_text_after(std::chrono::hours(2)));
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([](Database& database) {
+                    return delete_keys_before(database, time_text_after(std::chrono::hours(2)));
+                  })
+                  .has_value());
   ASSERT_TRUE(insert("t_2", time_text_after(-std::chrono::hours(1))).has_value());
-  const auto expired = store_->read(
-      [](Database& database) { return find_key(database, "a", "k", now_text()); });
+  const auto expired =
+      store_->read([](Database& database) { return find_key(database, "a", "k", now_text()); });
   EXPECT_FALSE(expired->has_value());
   EXPECT_TRUE(insert("t_1", time_text_after(std::chrono::hours(1))).has_value());
 }
@@ -276,11 +294,13 @@ TEST_F(StoreTest, AKeyStandsForOneTaskUntilItExpires) {
 TEST_F(StoreTest, EventIdsNeverComeAgain) {
   add_task("t_1");
   const auto first = store_->read(last_event);
-  ASSERT_TRUE(store_->write([](Database& database) -> os::Result<void> {
-    TaskRow row = TRY(get_task(database, "t_1"));
-    TRY(move_task(database, row, TaskState::done));
-    return delete_events_before(database, time_text_after(std::chrono::hours(1)));
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([](Database& database) -> os::Result<void> {
+                    TaskRow row = TRY(get_task(database, "t_1"));
+                    TRY(move_task(database, row, TaskState::done));
+                    return delete_events_before(database, time_text_after(std::chrono::hours(1)));
+                  })
+                  .has_value());
   add_task("t_2");
   const auto events =
       store_->read([](Database& database) { return events_after(database, "", 0, 10); });
@@ -289,11 +309,13 @@ TEST_F(StoreTest, EventIdsNeverComeAgain) {
 }
 
 TEST_F(StoreTest, FindsTheRootOfAnOwnerChain) {
-  ASSERT_TRUE(store_->write([](Database& database) -> os::Result<void> {
-    TRY(insert_principal(database, {.name = "person", .owner = ""}, "now"));
-    TRY(insert_principal(database, {.name = "lead", .owner = "person"}, "now"));
-    return insert_principal(database, {.name = "helper", .owner = "lead"}, "now");
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([](Database& database) -> os::Result<void> {
+                    TRY(insert_principal(database, {.name = "person", .owner = ""}, "now"));
+                    TRY(insert_principal(database, {.name = "lead", .owner = "person"}, "now"));
+                    return insert_principal(database, {.name = "helper", .owner = "lead"}, "now");
+                  })
+                  .has_value());
   EXPECT_EQ(*store_->read([](Database& database) { return chain_root(database, "helper"); }),
             "person");
 }
@@ -305,11 +327,9 @@ TEST_F(StoreTest, ALaterDecisionOfTheSamePersonReplacesTheEarlier) {
   row.principal = row.chain = "bob";
   row.at = now_text();
   for (int i = 0; i < 2; ++i)
-    ASSERT_TRUE(store_->write([&](Database& database) {
-      return insert_approval(database, row);
-    }).has_value());
-  const auto rows =
-      store_->read([](Database& database) { return approvals_of(database, "t_1"); });
+    ASSERT_TRUE(store_->write([&](Database& database) { return insert_approval(database, row); })
+                    .has_value());
+  const auto rows = store_->read([](Database& database) { return approvals_of(database, "t_1"); });
   ASSERT_EQ(rows->size(), 2U);
   EXPECT_FALSE(rows->front().void_reason.empty());
   EXPECT_TRUE(rows->back().void_reason.empty());
@@ -317,28 +337,35 @@ TEST_F(StoreTest, ALaterDecisionOfTheSamePersonReplacesTheEarlier) {
 
 TEST_F(StoreTest, PromotesATaskOnce) {
   add_task("t_1");
-  PromotionRow row{.task = "t_1", .project = "sample", .target = "r", .old_commit = "a",
-                   .new_commit = "b", .state = PromotionState::moving, .receipt = "", .at = "now"};
+  PromotionRow row{.task = "t_1",
+                   .project = "sample",
+                   .target = "r",
+                   .old_commit = "a",
+                   .new_commit = "b",
+                   .state = PromotionState::moving,
+                   .receipt = "",
+                   .at = "now"};
   const auto begin = [&] {
     return store_->write([&](Database& database) { return begin_promotion(database, row); });
   };
   ASSERT_TRUE(begin().has_value());
   EXPECT_TRUE(begin().has_value()) << "a promotion under way may be begun again";
   row.state = PromotionState::done;
-  ASSERT_TRUE(store_->write([&](Database& database) {
-    return end_promotion(database, row);
-  }).has_value());
+  ASSERT_TRUE(
+      store_->write([&](Database& database) { return end_promotion(database, row); }).has_value());
   EXPECT_FALSE(begin().has_value());
 }
 
 TEST_F(StoreTest, ABlobIsAnOrphanOnlyWhenNobodyRefersToIt) {
   std::vector<std::string> orphans;
-  ASSERT_TRUE(store_->write([&](Database& database) -> os::Result<void> {
-    TRY(add_refs(database, "one", {"x", "y"}));
-    TRY(add_refs(database, "two", {"y"}));
-    orphans = TRY(drop_refs(database, "one"));
-    return {};
-  }).has_value());
+  ASSERT_TRUE(store_
+                  ->write([&](Database& database) -> os::Result<void> {
+                    TRY(add_refs(database, "one", {"x", "y"}));
+                    TRY(add_refs(database, "two", {"y"}));
+                    orphans = TRY(drop_refs(database, "one"));
+                    return {};
+                  })
+                  .has_value());
   EXPECT_EQ(orphans, std::vector<std::string>{"x"});
   EXPECT_TRUE(*store_->read([](Database& database) { return is_referenced(database, "y"); }));
 }
