@@ -288,7 +288,8 @@ os::Result<CommitId> resolve(const Repository& repository, const std::string& re
 
 os::Result<bool> has_uncommitted_changes(const Repository& repository) {
   if (git_repository_is_bare(repository.handle()) != 0) return false;
-  git_status_options options = GIT_STATUS_OPTIONS_INIT;
+  git_status_options options{};
+  git_status_options_init(&options, GIT_STATUS_OPTIONS_VERSION);
   options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
   options.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_EXCLUDE_SUBMODULES;
   git_status_list* list = nullptr;

@@ -96,6 +96,9 @@ class Repository {
 
   Repository(Repository&&) noexcept = default;
   Repository& operator=(Repository&&) noexcept = default;
+  Repository(const Repository&) = delete;
+  Repository& operator=(const Repository&) = delete;
+  ~Repository() = default;
 
   // Makes the objects of one indexed pack readable (open_objects only).
   os::Result<void> add_pack(const std::string& index_path);

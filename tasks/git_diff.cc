@@ -31,7 +31,8 @@ struct DiffRequest {
 os::Result<DiffHandle> diff_trees(const Repository& repository, const DiffRequest& request) {
   const TreeHandle from = TRY(look_up(repository, request.from));
   const TreeHandle to = TRY(look_up(repository, request.to));
-  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  git_diff_options options{};
+  git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
   options.flags = GIT_DIFF_IGNORE_SUBMODULES | request.flags;
   options.context_lines = 3;
   options.id_abbrev = GIT_OID_HEXSZ;
@@ -127,7 +128,7 @@ void add_file(std::vector<DiffFile>& files, const DiffFile& file) {
 }
 
 os::Result<std::string> patch_text(git_patch* patch) {
-  git_buf buffer = GIT_BUF_INIT;
+  git_buf buffer{};
   const int code = git_patch_to_buf(&buffer, patch);
   if (code < 0) return fail_git(code, "diff");
   std::string text(buffer.ptr, buffer.size);
@@ -145,7 +146,8 @@ void keep_text(std::string& kept, std::string_view more, std::size_t limit) {
 }
 
 os::Result<void> find_renames(git_diff* diff) {
-  git_diff_find_options options = GIT_DIFF_FIND_OPTIONS_INIT;
+  git_diff_find_options options{};
+  git_diff_find_options_init(&options, GIT_DIFF_FIND_OPTIONS_VERSION);
   options.flags = GIT_DIFF_FIND_RENAMES;
   // Comparing each with each: the square of this many files at most.
   options.rename_limit = 200;
@@ -182,7 +184,7 @@ os::Result<TreeHandle> update(const Repository& repository, git_tree* tree,
 os::Result<ShownDiff> show_diff(const Repository& repository, const TreeId& from, const TreeId& to,
                                 std::size_t limit) {
   // No GIT_DIFF_INCLUDE_TYPECHANGE: the text would lack the contents of what changed its type.
-  const DiffHandle diff = TRY(diff_trees(repository, {from, to, 0}));
+  const DiffHandle diff = TRY(diff_trees(repository, {from, to}));
   TRY(find_renames(diff.get()));
   ShownDiff shown;
   FieldDigest digest;

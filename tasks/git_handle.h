@@ -77,7 +77,7 @@ using TreeHandle = Handle<git_tree, git_tree_free>;
 std::unexpected<os::Error> fail_git(int code, std::string_view what);
 
 template <class H, class Call>
-os::Result<H> make(std::string_view what, Call&& call) {
+os::Result<H> make(std::string_view what, const Call& call) {
   typename H::pointer raw = nullptr;
   const int code = call(&raw);
   if (code < 0) return fail_git(code, what);

@@ -60,7 +60,8 @@ os::Result<CommitId> pick(const Repository& repository, const Commit& step, cons
                           Refuser& refuser) {
   const CommitHandle commit = TRY(look_up(repository, step.id));
   const CommitHandle parent = TRY(look_up(repository, onto));
-  git_merge_options options = GIT_MERGE_OPTIONS_INIT;
+  git_merge_options options{};
+  git_merge_options_init(&options, GIT_MERGE_OPTIONS_VERSION);
   options.flags = GIT_MERGE_FIND_RENAMES | GIT_MERGE_NO_RECURSIVE;
   const IndexHandle index = TRY(make<IndexHandle>("rebase " + step.id.hex(), [&](git_index** out) {
     return git_cherrypick_commit(out, repository.handle(), commit.get(), parent.get(), 0, &options);

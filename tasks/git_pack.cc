@@ -79,7 +79,8 @@ os::Result<void> check_object(const Repository& repository, const std::string& i
 
 os::Result<PackFiles> index_pack(const std::string& path, const std::string& directory,
                                  const Repository* connected) {
-  git_indexer_options options = GIT_INDEXER_OPTIONS_INIT;
+  git_indexer_options options{};
+  git_indexer_options_init(&options, GIT_INDEXER_OPTIONS_VERSION);
   options.verify = connected == nullptr ? 0 : 1;
   const IndexerHandle indexer = TRY(make<IndexerHandle>("the pack", [&](git_indexer** out) {
     return git_indexer_new(out, directory.c_str(), 0644,

@@ -258,7 +258,8 @@ os::Result<IndexHandle> apply(const Repository& repository, const TreeId& base, 
     return git_tree_lookup(out, repository.handle(), &oid);
   }));
   std::string path;
-  git_apply_options options = GIT_APPLY_OPTIONS_INIT;
+  git_apply_options options{};
+  git_apply_options_init(&options, GIT_APPLY_OPTIONS_VERSION);
   options.payload = &path;
   options.delta_cb = [](const git_diff_delta* delta, void* payload) {
     *static_cast<std::string*>(payload) = path_of(delta->new_file.path);

@@ -77,7 +77,8 @@ int compare_advertised(const git_push_update** updates, std::size_t count, void*
 }
 
 git_remote_callbacks callbacks_of(Conversation& talk) {
-  git_remote_callbacks callbacks = GIT_REMOTE_CALLBACKS_INIT;
+  git_remote_callbacks callbacks{};
+  git_remote_init_callbacks(&callbacks, GIT_REMOTE_CALLBACKS_VERSION);
   callbacks.credentials = give_credential;
   callbacks.transfer_progress = watch_size;
   callbacks.push_update_reference = note_refusal;
@@ -113,7 +114,8 @@ os::Result<void> fetch_refspec(git_repository* repository, const Remote& remote,
                                const std::string& refspec) {
   const RemoteHandle handle = TRY(make_remote(repository, remote));
   Conversation talk{.credential_file = remote.credential_file};
-  git_fetch_options options = GIT_FETCH_OPTIONS_INIT;
+  git_fetch_options options{};
+  git_fetch_options_init(&options, GIT_FETCH_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);
   options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE;
   options.follow_redirects = GIT_REMOTE_REDIRECT_NONE;
@@ -141,7 +143,8 @@ os::Result<void> push_to_path(const Repository& repository, const std::string& p
 }
 
 os::Result<void> fill(const CloneSpec& spec, const std::string& path) {
-  git_repository_init_options options = GIT_REPOSITORY_INIT_OPTIONS_INIT;
+  git_repository_init_options options{};
+  git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
   options.flags =
       GIT_REPOSITORY_INIT_BARE | GIT_REPOSITORY_INIT_NO_REINIT | GIT_REPOSITORY_INIT_MKDIR;
   options.mode = GIT_REPOSITORY_INIT_SHARED_UMASK;
@@ -223,7 +226,8 @@ os::Result<CommitId> fetch(const Repository& repository, const Remote& remote,
 os::Result<CommitId> remote_tip(const Remote& remote, const std::string& ref) {
   const RemoteHandle handle = TRY(make_remote(nullptr, remote));
   Conversation talk{.credential_file = remote.credential_file};
-  git_remote_connect_options options = GIT_REMOTE_CONNECT_OPTIONS_INIT;
+  git_remote_connect_options options{};
+  git_remote_connect_options_init(&options, GIT_REMOTE_CONNECT_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);
   options.follow_redirects = GIT_REMOTE_REDIRECT_NONE;
   int code = git_remote_connect_ext(handle.get(), GIT_DIRECTION_FETCH, &options);
@@ -246,7 +250,8 @@ os::Result<void> push(const Repository& repository, const Remote& remote, const 
   const RemoteHandle handle = TRY(make_remote(repository.handle(), remote));
   Conversation talk{
       .credential_file = remote.credential_file, .ref = move.ref, .expected = move.from};
-  git_push_options options = GIT_PUSH_OPTIONS_INIT;
+  git_push_options options{};
+  git_push_options_init(&options, GIT_PUSH_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);
   options.follow_redirects = GIT_REMOTE_REDIRECT_NONE;
   options.pb_parallelism = 1;
