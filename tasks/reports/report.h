@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "sandbox/os/result.h"
+#include "sandbox/os/units.h"
 #include "tasks/policy.h"
 
 namespace tasks {
+
+// What `reader` may use at most. Every lease is at least this large, so that a report can be read
+// whatever the policy's own limits are.
+inline constexpr os::Bytes kReaderMemory{256ULL << 20U};
 
 enum class CaseStatus : std::uint8_t { passed, failed, error, skipped, disabled, notrun };
 std::string_view case_status_name(CaseStatus status);

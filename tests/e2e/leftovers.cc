@@ -1,0 +1,85 @@
+#include "tests/e2e/leftovers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+#include "sandbox/cgroup.h"
+#include "sandbox/os/files.h"
+
+namespace tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) { return os::read_file(path).value_or(std::string()); }
+
+// The targets of a process's descriptors, one a line.
+std::string open_files(const fs::path& process) {
+  std::string names;
+  std::error_code error;
+  for (fs::directory_iterator file(process / "fd", error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code gone;
+    names += fs::read_symlink(file->path(), gone).string() + "\n";
+  }
+  return names;
+}
+
+bool holds_mark(const fs::path& process, const std::vector<std::string>& marks) {
+  const auto has_mark = [&](const std::string& text) {
+    return std::ranges::any_of(marks, [&](const std::string& mark) { return text.contains(mark); });
+  };
+  for (const char* file : {"cmdline", "environ", "cgroup", "mountinfo"})
+    if (has_mark(text_of(process / file))) return true;
+  return has_mark(open_files(process));
+}
+
+// Field 3 of stat, after the name in parentheses (man 5 proc).
+char state_of(const fs::path& process) {
+  const std::string stat = text_of(process / "stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? 'X' : stat[name_end + 2];
+}
+
+}  // namespace
+
+std::vector<MarkedProcess> processes_with(const std::vector<std::string>& marks) {
+  std::vector<MarkedProcess> found;
+  for (const std::string& name : os::list_directory("/proc").value_or(std::vector<std::string>())) {
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc{} || end != name.data() + name.size() || pid == ::getpid()) continue;
+    const fs::path process = fs::path("/proc") / name;
+    const char state = state_of(process);
+    if (state == 'X' || state == 'Z' || !holds_mark(process, marks)) continue;
+    MarkedProcess one{.pid = pid,
+                      .program = {},
+                      .command = text_of(process / "cmdline"),
+                      .is_stopped = state == 'T'};
+    std::ranges::replace(one.command, '\0', ' ');
+    std::error_code gone;
+    one.program = fs::read_symlink(process / "exe", gone).filename();
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::vector<std::string> mounts_with(const std::string& mark) {
+  std::vector<std::string> found;
+  std::istringstream table(text_of("/proc/self/mountinfo"));
+  for (std::string line; std::getline(table, line);)
+    if (line.contains(mark)) found.push_back(line);
+  return found;
+}
+
+std::vector<std::string> cgroups_with(const std::string& prefix) {
+  const os::Result<sandbox::CgroupHost> host = sandbox::CgroupHost::detect();
+  if (!host) return {"cgroups cannot be read: " + host.error().message};
+  return host->list(prefix).value_or(std::vector<std::string>{"groups cannot be listed"});
+}
+
+}  // namespace tests
