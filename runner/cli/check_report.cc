@@ -18,8 +18,6 @@ std::string word_of(gates::FailureClass failure) {
 TaskView view_of_evidence(const tasks::Evidence& evidence) {
   TaskView view;
   view.id = "check";
-  view.project = "-";
-  view.principal = "-";
   view.intent = tasks::Intent::verify;
   view.state = TaskState::done;
   view.claims = evidence.claims;

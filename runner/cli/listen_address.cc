@@ -34,8 +34,7 @@ os::Result<ListenAddress> parse_listen_address(std::string_view text) {
   return address;
 }
 
-os::Result<std::string> url_of(std::string_view listen, int port) {
-  const ListenAddress address = TRY(parse_listen_address(listen));
+std::string url_of(const ListenAddress& address, int port) {
   const bool is_v6 = address.host.find(':') != address.host.npos;
   return "http://" + (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(port);
 }

@@ -18,6 +18,6 @@ struct ListenAddress {
 os::Result<ListenAddress> parse_listen_address(std::string_view text);
 
 // "http://127.0.0.1:8470" for that address with the port that was really taken.
-os::Result<std::string> url_of(std::string_view listen, int port);
+std::string url_of(const ListenAddress& address, int port);
 
 }  // namespace runner::cli

@@ -160,8 +160,7 @@ struct Doors {
   std::unique_ptr<HttpServer> lane;
 };
 
-os::Result<Doors> open_doors(const Config& config, Api& api) {
-  const ListenAddress address = TRY(parse_listen_address(config.listen));
+os::Result<Doors> open_doors(const Config& config, const ListenAddress& address, Api& api) {
   const HttpHandler fallback = [&api](const HttpRequest& request) { return api.fallback(request); };
   HttpOptions options;
   options.host = address.host;
@@ -178,6 +177,7 @@ os::Result<Doors> open_doors(const Config& config, Api& api) {
 }
 
 os::Result<int> serve(const Config& config) {
+  const ListenAddress address = TRY(parse_listen_address(config.listen));
   ::umask(022);
   Prepared prepared =
       ::geteuid() == 0 ? TRY(prepare_as_root(config)) : TRY(prepare_as_user(config));
@@ -189,8 +189,8 @@ os::Result<int> serve(const Config& config) {
       config, std::move(executor), std::make_unique<GitClient>(TRY(git_options(config)))));
   service->start();
   Api api(*service, {});
-  Doors doors = TRY(open_doors(config, api));
-  const std::string url = TRY(url_of(config.listen, doors.http->port()));
+  Doors doors = TRY(open_doors(config, address, api));
+  const std::string url = url_of(address, doors.http->port());
   if (prepared.runtime_file) {
     const os::Result<void> written =
         prepared.runtime_file->write(url, config.data + "/admin.token");

@@ -81,8 +81,9 @@ std::string task_text(const TaskAnswer& task) {
   line("reason", task.reason);
   line("next", task.next_step);
   line("title", task.title);
-  text += fmt::format("project: {}, intent {}, by {}\n", escape_line(task.project),
-                      escape_line(task.intent), escape_line(task.principal));
+  if (!task.project.empty())
+    text += fmt::format("project: {}, intent {}, by {}\n", escape_line(task.project),
+                        escape_line(task.intent), escape_line(task.principal));
   text += fmt::format("candidate: {} on {}\n", escape_line(task.candidate), escape_line(task.base));
   text += gates_text(task);
   text += approvals_text(task);

@@ -27,14 +27,14 @@ gates:
   tests: {kind: tests, steps: [test]}
 )";
 
-constexpr std::string_view kTest = R"(status=0
+constexpr std::string_view kTest = R"sh(status=0
 echo 1..2 > report.tap
 echo ok 1 - there is a value >> report.tap
 if [ "$(cat built)" = good ];
 then echo ok 2 - the value is good else echo not ok 2 - the value is good;
 status = 1; fi >> report.tap
 exit $status
-)";
+)sh";
 
 struct Ended {
   int code = -1;

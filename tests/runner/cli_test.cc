@@ -153,7 +153,7 @@ TEST_F(Address, DoesNotGiveTheTokenOfOneServerToAnother) {
 }
 
 TEST_F(Address, RefusesATokenFileThatOthersCanRead) {
-  for (const mode_t mode : {0640, 0604, 0660}) {
+  for (const mode_t mode : {0640U, 0604U, 0660U}) {
     const auto found = find_server(
         {.url = "http://127.0.0.1:1", .token_file = file("open", "t", mode), .json = false},
         sources());
@@ -210,7 +210,7 @@ TEST(AddressSources, NeverNameAFileBelowTheWorkingDirectory) {
 TEST(ListenAddress, IsLoopbackOnly) {
   EXPECT_EQ(parse_listen_address("127.0.0.1:8470").value().port, 8470);
   EXPECT_EQ(parse_listen_address("[::1]:0").value().host, "::1");
-  EXPECT_EQ(url_of("[::1]:0", 81).value(), "http://[::1]:81");
+  EXPECT_EQ(url_of({.host = "::1", .port = 0}, 81), "http://[::1]:81");
   for (const char* text : {"", "8470", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000",
                            "0.0.0.0:8470", "[::]:1", "example.org:80"})
     EXPECT_EQ(parse_listen_address(text).error().code, os::Code::invalid) << text;
