@@ -35,7 +35,9 @@ TEST(Guest, EnforcesLimitsByCgroupV2) {
   const GuestRun run = run_in_guest(
       {test_folder() / "v2/v2_test", program_path("jail"), guest_path("").parent_path()},
       "export PROOFHOUSE_PROGRAM_DIR=/usr/lib/proofhouse\n"
-      "v2_test --gtest_brief=1 --gtest_color=no\n");
+      "export EXPECT_CAPABILITIES=root,userns,overlayfs,cgroup,cgroup2,seccomp\n"
+      // What needs a hierarchy of v1.
+      "v2_test --gtest_brief=1 --gtest_color=no '--gtest_filter=-*WithoutUnified:CgroupGaps.*'\n");
   EXPECT_EQ(run.status, 0) << run.output;
 }
 
