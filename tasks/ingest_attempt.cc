@@ -28,7 +28,9 @@ sandbox::RunRequest strict_run(std::string id, std::vector<std::string> argument
   request.limits.memory = os::Bytes{2ULL << 30U};
   request.limits.disk = os::Bytes{16ULL << 20U};
   request.limits.pids = 4;
-  request.limits.wall = milliseconds(5'000);
+  // Five seconds of work; a busy machine may take longer to give them.
+  request.limits.cpu_time = milliseconds(5'000);
+  request.limits.wall = milliseconds(20'000);
   request.limits.idle = milliseconds(0);
   request.separate_error_output = true;
   return request;
@@ -126,8 +128,9 @@ os::Result<IngestResult> ingest_change(const Plan& plan, sandbox::JailClient& ja
   for (const char* name : {"ingest.json", "policy.json", "diff.patch", "candidate.pack"})
     request.collect.push_back(output_file(name));
   const sandbox::RunResult result = TRY(jail.run(request, cancel_fd));
-  if (result.outcome.kind == sandbox::OutcomeKind::timed_out ||
-      result.outcome.kind == sandbox::OutcomeKind::killed) {
+  const bool is_too_much = result.outcome.kind == sandbox::OutcomeKind::killed ||
+                           result.outcome == sandbox::Outcome::timed_out("cpu");
+  if (is_too_much) {
     IngestResult refused;
     refused.refusal = too_much(result);
     return refused;
