@@ -83,7 +83,7 @@ os::Result<EvidenceFolder> EvidenceFolder::open(const std::string& path) {
   TRY(os::make_directories(path, 0700));
   os::Fd directory = TRY(os::open_file(path, O_RDONLY | O_DIRECTORY));
   for (const std::string& shelf : TRY(os::list_directory(path))) {
-    const os::Result<std::vector<std::string>> names = os::list_directory(path + "/" + shelf);
+    os::Result<std::vector<std::string>> names = os::list_directory(path + "/" + shelf);
     if (!names) continue;
     for (const std::string& name : *names) {
       if (name.starts_with(kUnfinished)) ::unlink((path + "/" + shelf + "/" + name).c_str());

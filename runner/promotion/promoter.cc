@@ -133,7 +133,7 @@ os::Result<void> Promoter::land(store::TaskRow& task, const Project& project) {
                           .at = now_text()};
   TRY(context_.store.write(
       [&](store::Database& database) { return store::begin_promotion(database, row); }));
-  const os::Result<void> landed =
+  os::Result<void> landed =
       context_.git.land(project, {.from = task.change.base,
                                   .to = task.change.candidate,
                                   .pack = pack_of(context_.config, task, ".pack"),
@@ -154,7 +154,7 @@ os::Result<void> Promoter::finish(store::TaskRow& task, const Project& project,
   if (!is_exact && !TRY(context_.git.is_ancestor(project, task.change.candidate, now.commit)))
     return freeze(task, project,
                   "after the promotion of " + task.id + " the target is at " + now.commit.hex());
-  const os::Result<void> stored =
+  os::Result<void> stored =
       context_.store.write([&](store::Database& database) -> os::Result<void> {
         store::PromotionRow row{.task = task.id,
                                 .project = task.project,

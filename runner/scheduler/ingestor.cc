@@ -117,7 +117,7 @@ os::Result<Ingested> Ingestor::take(const IngestOrder& order) {
   Ingested ingested;
   const std::string attempt = "a_" + os::make_ulid();
   ingested.directory_ = std::make_shared<Ingested::Directory>(context_.config, attempt, done_);
-  const os::Result<tasks::Evidence> evidence = run(order, attempt);
+  os::Result<tasks::Evidence> evidence = run(order, attempt);
   {
     const std::scoped_lock lock(gate_->mutex);
     --gate_->under_way;

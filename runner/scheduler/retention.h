@@ -8,8 +8,8 @@
 namespace runner {
 
 // Removes what the configuration's `retention` says: expired keys and waits for a decision, unused
-// packs, directories of lost attempts, objects of ended tasks, evidence of tasks that did not land, unused bases, events.
-// Called by the scheduler's thread only; does something every kEvery at most.
+// packs, directories of lost attempts, objects of ended tasks, evidence of tasks that did not land,
+// unused bases, events. Called by the scheduler's thread only; does something every kEvery at most.
 class RetentionSweep {
  public:
   explicit RetentionSweep(const ServiceContext& context) : context_(context) {}
@@ -31,8 +31,8 @@ class RetentionSweep {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// Removes quarantines of tasks that are not there or have ended, if they were not touched for `age`:
-// a change that is being taken in has its quarantine before its row.
+// Removes quarantines of tasks that are not there or have ended, if they were not touched for
+// `age`: a change that is being taken in has its quarantine before its row.
 os::Result<void> sweep_quarantine(const ServiceContext& context, std::chrono::milliseconds age);
 
 }  // namespace runner

@@ -168,7 +168,7 @@ os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
                                             std::string(task_state_name(from)) + " to " +
                                             std::string(task_state_name(to)));
   task.state = to;
-  const os::Result<void> updated = update(database, task, from);
+  os::Result<void> updated = update(database, task, from);
   if (!updated) {
     task.state = from;
     return updated;
