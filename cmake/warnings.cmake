@@ -7,8 +7,6 @@
 option(PROOFHOUSE_WERROR "Treat compiler warnings as errors" OFF)
 
 add_library(project_warnings INTERFACE)
-# -Wnull-dereference is left out: optimised, g++ 12 reports it inside Boost.Asio, nlohmann-json and
-# its own standard library; not optimised, it reports nothing.
 target_compile_options(project_warnings INTERFACE
   -Wall
   -Wextra
@@ -19,9 +17,11 @@ target_compile_options(project_warnings INTERFACE
   -Wold-style-cast
   -Wnon-virtual-dtor
   -Woverloaded-virtual
+  # Optimised, g++ 12 reports it inside Boost.Asio, nlohmann-json and its own standard library.
+  $<$<CONFIG:Debug>:-Wnull-dereference>
   -Wimplicit-fallthrough
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   # g++ 12 sees overlapping copies in `"text" + std::string` when it optimises (GCC bug 105651).
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict>
   $<$<BOOL:${PROOFHOUSE_WERROR}>:-Werror>)
