@@ -33,7 +33,7 @@ std::string lower(std::string text) {
 
 bool is_to_be_tried_again(int status) { return status == 429 || status == 503; }
 
-// What Retry-After asks for (in seconds; the form with a date counts as absent), else 1, 2, 4 ... s,
+// What Retry-After asks for (in seconds; one with a date counts as absent), else 1, 2, 4 ... s,
 // and up to a quarter more: clients that were refused together do not come back together.
 milliseconds pause_before(const HttpAnswer& answer, int tries) {
   const std::string asked = answer.header("retry-after");

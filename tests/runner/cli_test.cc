@@ -249,7 +249,8 @@ TEST(ExecutorOptions, TravelUnchanged) {
 }
 
 constexpr const char* kTask = R"({"id":"t_1","project":"p","intent":"promote","state":"done",
-  "verdict":"rejected","failure_class":"test","reason":{"text":"A.B failed\u001b[31m","next_step":"mend"},
+  "verdict":"rejected","failure_class":"test",
+  "reason":{"text":"A.B failed\u001b[31m","next_step":"mend"},
   "guarded":["tests/x"],"base":{"commit":"b"},"candidate":{"commit":"c"},"diff_digest":"d",
   "gates":[{"name":"tests","status":"failed","assurance":"in-process","summary":"1 failed",
             "reasons":[{"text":"A.B failed"}]}],

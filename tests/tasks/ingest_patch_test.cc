@@ -1,6 +1,8 @@
 // Patches as `ingest take` takes them in.
 #include <filesystem>
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 #include "tasks/git_diff.h"
@@ -79,7 +81,8 @@ struct Written {
   std::function<void(GitFiles&)> apply;
 };
 
-std::vector<Written> written_patches() {
+// As diff(1) writes them, and by hand.
+std::vector<Written> plain_patches() {
   return {
       {"without git's header",
        "--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n # A project\n+x\n",
@@ -125,6 +128,12 @@ std::vector<Written> written_patches() {
          f["src/lib.cc"].content =
              "1\n2\n5\n6\nsix and a half\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n";
        }},
+  };
+}
+
+// As git writes them.
+std::vector<Written> git_patches() {
+  return {
       {"a rename with changes",
        "diff --git a/src/lib.cc b/src/m b.cc\nsimilarity index 90%\nrename from src/lib.cc\n"
        "rename to src/m b.cc\n--- a/src/lib.cc\n+++ b/src/m b.cc\t\n@@ -1,2 +1,2 @@\n-1\n+one\n "
@@ -153,7 +162,9 @@ std::vector<Written> written_patches() {
 }
 
 TEST_F(IngestPatch, TakesPatchesWrittenByHand) {
-  for (const Written& written : written_patches()) {
+  std::vector<Written> patches = plain_patches();
+  std::ranges::move(git_patches(), std::back_inserter(patches));
+  for (const Written& written : patches) {
     SCOPED_TRACE(written.name);
     GitFiles files = base_files();
     written.apply(files);
