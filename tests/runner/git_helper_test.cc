@@ -1,14 +1,21 @@
 // The git helper as serve uses it: real processes on real repositories.
 #include "runner/git/git_helper.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "runner/git/git_client.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/process.h"
 #include "tasks/git_pack.h"
+#include "tasks/git_remote.h"
+#include "tests/support/capability.h"
 #include "tests/support/programs.h"
 #include "tests/tasks/git_fixture.h"
 
@@ -181,6 +188,63 @@ TEST_F(GitHelper, RefusesRequestsThatNameNoCommit) {
     const runner::GitAnswer answer = runner::answer_git_request(request(operation));
     EXPECT_EQ(answer.error_code, "invalid");
   }
+}
+
+// A port of loopback that is free now.
+int free_port() {
+  const os::Fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const raw = reinterpret_cast<sockaddr*>(&address);
+  const bool is_bound =
+      ::bind(probe.get(), raw, size) == 0 && ::getsockname(probe.get(), raw, &size) == 0;
+  return is_bound ? ntohs(address.sin_port) : 0;
+}
+
+// Other servers speak git's own protocol, where the comparison is made by them.
+TEST_F(GitHelper, PushesByGitsProtocolOnlyOverWhatWasTested) {
+  REQUIRE_CAPABILITY(git);
+  namespace git = tasks::git;
+  const int port = free_port();
+  os::SpawnRequest spawn;
+  spawn.program = "git";
+  spawn.search_path = true;
+  spawn.arguments = {"--exec-path"};
+  spawn.environment = {"PATH=/usr/bin:/bin"};
+  std::string programs = os::run_captured(spawn, std::chrono::seconds(20))->output;
+  programs.resize(programs.find('\n'));
+  // The daemon itself: `git daemon` would leave it behind.
+  spawn.program = programs + "/git-daemon";
+  spawn.search_path = false;
+  spawn.die_with_parent = true;
+  spawn.arguments = {
+      "--listen=127.0.0.1", "--port=" + std::to_string(port), "--base-path=" + directory_.path(),
+      "--export-all",       "--enable=receive-pack",          "--reuseaddr",
+      directory_.path()};
+  spawn.environment = {"PATH=/usr/bin:/bin", "HOME=" + directory_.path(), "GIT_CONFIG_COUNT=1",
+                       "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"};
+  const os::Result<os::ChildProcess> daemon = os::ChildProcess::spawn(spawn);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const git::Remote remote{"git://127.0.0.1:" + std::to_string(port) + "/repo.git", ""};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!git::remote_tip(remote, kMain) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EQ(*git::remote_tip(remote, kMain), base_);
+
+  const os::Result<git::Repository> author = git::Repository::open(author_.path());
+  const tasks::CommitId faster = repository_.commit(GitFiles{{"a", {"fast\n"}}}, {base_});
+  repository_.set(kMain, faster);
+  os::Result<void> pushed = git::push(*author, remote, {kMain, base_, change_});
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().code, os::Code::conflict) << pushed.error().message;
+  EXPECT_EQ(repository_.get(kMain), faster.hex());
+  repository_.set(kMain, base_);
+  pushed = git::push(*author, remote, {kMain, base_, change_});
+  ASSERT_TRUE(pushed) << pushed.error().message;
+  EXPECT_EQ(repository_.get(kMain), change_.hex());
+  EXPECT_EQ(*git::remote_tip(remote, kMain), change_);
 }
 
 TEST(GitProtocol, ReadsWhatItWrites) {
