@@ -48,6 +48,8 @@ class ExecutorLoop {
   void wait_once();
   void look_after_attempts();
   void finish(Living& living);
+  // Removes the groups of an attempt; those of the whole instance once none runs any more.
+  os::Result<void> sweep(const Living& ended) const;
   void accept_client();
   void read_client(Client& client);
   ExecutorAnswer answer(const ExecutorRequest& request);
@@ -183,17 +185,31 @@ void ExecutorLoop::look_after_attempts() {
 void ExecutorLoop::finish(Living& living) {
   living.process.reap();
   living.jail.reap();
-  const std::string group = attempt_cgroup(options_.instance, living.attempt, living.fence);
-  const os::Result<int> swept = cgroups_.sweep(group);
-  if (!swept)
-    std::fprintf(stderr, "proofhouse executor: cgroup %s stays behind: %s\n", group.c_str(),
-                 swept.error().message.c_str());
   living.slots.clear();
   living.cpus.clear();
   living.memory = {};
   living.state = AttemptState::ended;
+  // A jail removes its groups itself, unless it was killed.
+  const os::Result<void> swept = sweep(living);
+  if (!swept)
+    std::fprintf(stderr, "proofhouse executor: cgroups of %s stay behind: %s\n",
+                 living.key().c_str(), swept.error().message.c_str());
   records_.erase(living);
   tell(report(living));
+}
+
+os::Result<void> ExecutorLoop::sweep(const Living& ended) const {
+  os::Result<sandbox::Cgroup> group = sandbox::Cgroup::open(
+      cgroups_, attempt_cgroup(options_.instance, ended.attempt, ended.fence));
+  if (group)
+    TRY(group->remove());
+  else if (group.error().code != os::Code::not_found)
+    return std::unexpected(group.error());
+  const bool is_last = std::ranges::none_of(living_, [](const auto& entry) {
+    return entry.second.state == AttemptState::running;
+  });
+  if (is_last) TRY(cgroups_.sweep("proofhouse-" + options_.instance));
+  return {};
 }
 
 AttemptStatusReport ExecutorLoop::report(const Living& living) {

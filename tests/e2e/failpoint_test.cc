@@ -63,8 +63,8 @@ class Cell {
  private:
   std::string marker(const std::string& name) const { return server_.place() + "/marks/" + name; }
   std::string entry(const std::string& name, const std::string& stop) const;
-  // Points are passed over until then: their first marker cannot be made.
-  void arm() const;
+  // Makes a stop act. Until then it is passed over: its first marker cannot be made.
+  void arm(const std::string& stop) const;
   void wait_for_stop(const std::string& stop) const;
   void reach();
   void kill_and_go_on();
@@ -83,10 +83,11 @@ std::string Cell::entry(const std::string& name, const std::string& stop) const 
   return name + ":once=" + marker(stop) + "/once:pause=" + marker(stop) + "/paused";
 }
 
-void Cell::arm() const {
-  const std::string directory = marker("point");
+void Cell::arm(const std::string& stop) const {
+  // Whatever user reaches it leaves its marker there.
+  const std::string directory = marker(stop);
   if (::mkdir(directory.c_str(), 0777) != 0 || ::chmod(directory.c_str(), 0777) != 0)
-    throw std::runtime_error("cannot arm " + point_.name);
+    throw std::runtime_error("cannot arm " + stop);
 }
 
 void Cell::wait_for_stop(const std::string& stop) const {
@@ -107,16 +108,11 @@ void Cell::reach() {
   server_.start(failpoints);
   before_ = server_.sample().tip();
   body_.patch = server_.sample().patch({{"src/notes.txt", "more\n"}});
-  if (point_.in_attempt)
-    std::filesystem::create_directory(marker("hold"));
-  else
-    arm();
-  posted_ = std::async(std::launch::async, [this, text = body_.json()] {
-    return server_.as("ada").post("/v1/tasks", text, {{"Idempotency-Key", "cell"}});
-  });
+  arm(point_.in_attempt ? "hold" : "point");
+  posted_ = std::async(std::launch::async, [this] { return server_.submit(body_, "cell"); });
   if (point_.in_attempt) {
     wait_for_stop("hold");
-    arm();
+    arm("point");
     server_.resume();
   }
   if (point_.after_approval) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <sstream>
@@ -29,13 +30,21 @@ std::string open_files(const fs::path& process) {
   return names;
 }
 
-bool holds_mark(const fs::path& process, const std::vector<std::string>& marks) {
-  const auto has_mark = [&](const std::string& text) {
-    return std::ranges::any_of(marks, [&](const std::string& mark) { return text.contains(mark); });
-  };
-  for (const char* file : {"cmdline", "environ", "cgroup", "mountinfo"})
-    if (has_mark(text_of(process / file))) return true;
-  return has_mark(open_files(process));
+// The name of its program, also where the file is another one by now.
+std::string program_of(const fs::path& process) {
+  std::error_code gone;
+  std::string name = fs::read_symlink(process / "exe", gone).filename();
+  return name.substr(0, name.find(' '));
+}
+
+// Of programs of ours only: a shell of somebody who looks into our directory is not ours.
+bool is_marked(const fs::path& process, const Marks& marks) {
+  if (text_of(process / "cgroup").contains(marks.cgroup)) return true;
+  constexpr std::array kPrograms{"proofhouse", "attempt", "jail", "ingest", "reader"};
+  if (std::ranges::find(kPrograms, program_of(process)) == kPrograms.end()) return false;
+  for (const char* file : {"environ", "mountinfo"})
+    if (text_of(process / file).contains(marks.place)) return true;
+  return open_files(process).contains(marks.place);
 }
 
 // Field 3 of stat, after the name in parentheses (man 5 proc).
@@ -47,7 +56,7 @@ char state_of(const fs::path& process) {
 
 }  // namespace
 
-std::vector<MarkedProcess> processes_with(const std::vector<std::string>& marks) {
+std::vector<MarkedProcess> processes_with(const Marks& marks) {
   std::vector<MarkedProcess> found;
   for (const std::string& name : os::list_directory("/proc").value_or(std::vector<std::string>())) {
     pid_t pid = 0;
@@ -55,14 +64,13 @@ std::vector<MarkedProcess> processes_with(const std::vector<std::string>& marks)
     if (error != std::errc{} || end != name.data() + name.size() || pid == ::getpid()) continue;
     const fs::path process = fs::path("/proc") / name;
     const char state = state_of(process);
-    if (state == 'X' || state == 'Z' || !holds_mark(process, marks)) continue;
+    if (state == 'X' || state == 'Z' || !is_marked(process, marks)) continue;
     MarkedProcess one{.pid = pid,
                       .program = {},
                       .command = text_of(process / "cmdline"),
                       .is_stopped = state == 'T'};
     std::ranges::replace(one.command, '\0', ' ');
-    std::error_code gone;
-    one.program = fs::read_symlink(process / "exe", gone).filename();
+    one.program = program_of(process);
     found.push_back(std::move(one));
   }
   return found;

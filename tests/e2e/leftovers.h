@@ -16,9 +16,15 @@ struct MarkedProcess {
   bool is_stopped = false;
 };
 
-// Every process but our own whose environment, arguments, mounts, cgroup or open files hold one of
-// the marks. Zombies have none of these and do not count.
-std::vector<MarkedProcess> processes_with(const std::vector<std::string>& marks);
+// What the processes of one server are known by.
+struct Marks {
+  std::string place;   // name of its directory, which stands in its environment, mounts or files
+  std::string cgroup;  // name of the group of its sandboxes
+};
+
+// Programs of ours that carry the mark of the place, and every process in the group. Zombies carry
+// nothing and do not count.
+std::vector<MarkedProcess> processes_with(const Marks& marks);
 
 // Lines of this mount namespace's table that hold the mark.
 std::vector<std::string> mounts_with(const std::string& mark);

@@ -63,6 +63,7 @@ bool wait_until(const std::function<bool()>& is_so, milliseconds limit) {
 }
 
 Server::Server() : place_(must(os::TempDir::create("proofhouse-e2e"), "temporary directory")) {
+  guardian_ = must(Guardian::watch(mark(), place()), "guardian");
   // Serve and attempts pass through and cannot look in.
   make_directory(place(), 0, 0711);
   make_directory(data(), kServeUser, 0711);
@@ -100,10 +101,9 @@ void Server::start(const std::string& failpoints) {
   request.program = program_path("proofhouse");
   request.arguments = {"serve", "--config", place() + "/config.yaml"};
   // Handed on to executor and attempts, it is also the mark by which we find them.
-  request.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                         "XDG_RUNTIME_DIR=" + place() + "/run",
-                         "PROOFHOUSE_FAILPOINT=" + (failpoints.empty() ? "" : failpoints + ",") +
-                             "unused:once=" + place() + "/unused"};
+  request.environment = {
+      "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "XDG_RUNTIME_DIR=" + place() + "/run",
+      "PROOFHOUSE_FAILPOINT=" + (failpoints.empty() ? "" : failpoints + ",") + mark()};
   request.directory = "/";
   request.standard_output = log.get();
   request.standard_error = log.get();
@@ -212,17 +212,26 @@ std::vector<LivingAttempt> Server::living() const {
 }
 
 std::vector<MarkedProcess> Server::processes() const {
-  return processes_with({fs::path(place()).filename(), "proofhouse-" + instance_});
+  return processes_with(
+      {.place = fs::path(place()).filename(), .cgroup = "proofhouse-" + instance_});
 }
 
 HttpClient Server::as(const std::string& name) const {
   return {url_, name.empty() ? std::string() : tokens_.at(name)};
 }
 
-std::string Server::post(const TaskBody& body, const std::string& key) const {
+HttpAnswer Server::submit(const TaskBody& body, const std::string& key) const {
+  constexpr int kTries = 5;
   HttpHeaders headers;
   if (!key.empty()) headers["Idempotency-Key"] = key;
-  const HttpAnswer answer = as("ada").post("/v1/tasks", body.json(), headers);
+  HttpAnswer answer;
+  for (int tries = 0; tries < kTries && (tries == 0 || answer.status == 503); ++tries)
+    answer = as("ada").post("/v1/tasks", body.json(), headers);
+  return answer;
+}
+
+std::string Server::post(const TaskBody& body, const std::string& key) const {
+  const HttpAnswer answer = submit(body, key);
   if (answer.status != 202)
     throw std::runtime_error("POST answered " + std::to_string(answer.status) + " " + answer.body +
                              answer.error + "\n" + this->log());

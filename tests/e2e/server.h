@@ -14,6 +14,7 @@
 
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
+#include "tests/e2e/guardian.h"
 #include "tests/e2e/http_client.h"
 #include "tests/e2e/leftovers.h"
 #include "tests/e2e/sample_repository.h"
@@ -74,7 +75,9 @@ class Server {
 
   // As one of the people; "" sends no token, "admin" is the administrator.
   HttpClient as(const std::string& name) const;
-  // POST /v1/tasks as ada; throws unless it is taken.
+  // POST /v1/tasks as ada, again while the answer is 503: a busy machine may be late.
+  HttpAnswer submit(const TaskBody& body, const std::string& key = {}) const;
+  // The same; the task's id. Throws unless it is taken.
   std::string post(const TaskBody& body, const std::string& key = {}) const;
   Document task(const std::string& id) const;
   // Waits until the task is in the state or done, and gives it.
@@ -101,6 +104,8 @@ class Server {
   std::string log() const;
 
  private:
+  // A failpoint that is nowhere: what serve hands on to executor and attempts.
+  std::string mark() const { return "unused:once=" + place() + "/unused"; }
   void make_people();
   void rejudge_all();
   void expect_free_leases() const;
@@ -108,6 +113,7 @@ class Server {
   void expect_no_files() const;
 
   os::TempDir place_;
+  std::optional<Guardian> guardian_;
   std::string instance_;
   std::string url_;
   std::unique_ptr<SampleRepository> sample_;
