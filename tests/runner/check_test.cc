@@ -30,9 +30,12 @@ gates:
 constexpr std::string_view kTest = R"sh(status=0
 echo 1..2 > report.tap
 echo ok 1 - there is a value >> report.tap
-if [ "$(cat built)" = good ];
-then echo ok 2 - the value is good else echo not ok 2 - the value is good;
-status = 1; fi >> report.tap
+if [ "$(cat built)" = good ]; then
+  echo ok 2 - the value is good >> report.tap
+else
+  echo not ok 2 - the value is good >> report.tap
+  status=1
+fi
 exit $status
 )sh";
 
@@ -169,8 +172,11 @@ TEST_F(CheckCommandLine, LeavesNothingBehindButItsCache) {
 }
 
 TEST_F(CheckCommandLine, SaysWhichRevisionDoesNotExist) {
-  const Ended end = check({"--head", "no-such-branch"});
-  EXPECT_EQ(end.code, 5);
+  write("src/more", "1");
+  commit("more");
+  EXPECT_EQ(check({"--head", "no-such-branch"}).code, 5);
+  EXPECT_EQ(
+      start(tests::program_path("proofhouse"), {"check", "--base", "no-such-tag"}, false).code, 5);
 }
 
 }  // namespace
