@@ -30,7 +30,9 @@ os::Result<void> bound_ourselves() {
   TRY(bound(RLIMIT_CORE, 0));
   TRY(bound(RLIMIT_NOFILE, 256));
   TRY(bound(RLIMIT_CPU, 600));
+#ifndef __SANITIZE_ADDRESS__  // its shadow memory counts as data
   TRY(bound(RLIMIT_DATA, 4ULL << 30U));
+#endif
   return bound(RLIMIT_FSIZE, 16ULL << 30U);
 }
 

@@ -238,6 +238,11 @@ class HttplibServer : public HttpServer {
       return new httplib::ThreadPool(threads, 2 * threads);
     };
     server_.set_tcp_nodelay(!is_unix());
+    // The library's default shares a port with whoever has it already.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
     server_.set_payload_max_length(options_.pack_limit);
     server_.set_default_headers({{"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
