@@ -29,6 +29,9 @@ class WatchedStream : public httplib::Stream {
 
   void set_deadline(steady_clock::time_point deadline) { deadline_ = deadline; }
 
+  // True once a read met the deadline: what follows is the rest of a request that was given up.
+  bool is_late() const { return is_late_; }
+
   // Waits for a first byte of the next request.
   bool wait_readable(milliseconds limit) const {
     return !buffer_.empty() || wait(POLLIN, steady_clock::now() + limit);
@@ -41,7 +44,8 @@ class WatchedStream : public httplib::Stream {
 
   ssize_t read(char* target, size_t size) override {
     if (buffer_.empty()) {
-      if (!wait(POLLIN, deadline_)) return -1;
+      is_late_ = !wait(POLLIN, deadline_);
+      if (is_late_) return -1;
       buffer_.resize(16384);
       const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
       buffer_.resize(got > 0 ? static_cast<size_t>(got) : 0);
@@ -109,6 +113,7 @@ class WatchedStream : public httplib::Stream {
   steady_clock::time_point deadline_;
   std::vector<char> buffer_;
   size_t at_ = 0;
+  bool is_late_ = false;
 };
 
 // The stream of the request that this thread serves; handlers extend its deadline for a body.
@@ -141,7 +146,7 @@ class WatchedServer : public httplib::Server {
         const bool good =
             process_request(stream, peer, peer_port, own, own_port, left == 1, closed, nullptr);
         current_stream = nullptr;
-        if (!good || closed) break;
+        if (!good || closed || stream.is_late()) break;
       }
     }
     ::shutdown(socket, SHUT_RDWR);
