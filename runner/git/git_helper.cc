@@ -13,7 +13,8 @@
 #include "tasks/git_remote.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// libgit2 1.5 and its pcre2 leak in ways that no caller can mend; a helper's exit code must not tell.
+// libgit2 1.5 and its pcre2 leak in ways that no caller can mend; a helper's exit code must not say
+// so.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libgit2.so\nleak:libpcre2-8.so\n";
 }

@@ -14,7 +14,8 @@
 extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __asan_default_options();       // NOLINT(bugprone-reserved-identifier)
 
-const char* __lsan_default_suppressions() {
+// Weak: a program that links the git helper has the helper's own.
+__attribute__((weak)) const char* __lsan_default_suppressions() {
   return "leak:git_remote_create_with_opts\n"
          "leak:git_indexer_append\n"
          "leak:git_graph_reachable_from_any\n";
