@@ -1,5 +1,12 @@
 #include "tests/e2e/document.h"
 
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 namespace tests {

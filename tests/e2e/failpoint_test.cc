@@ -9,12 +9,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <map>
-#include <mutex>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>

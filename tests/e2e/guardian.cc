@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <string>
 #include <utility>
 
 namespace tests {

@@ -1,4 +1,5 @@
 // The C++ sample project: builds, tests, a judge with fresh inputs, and benchmarks in pairs.
+#include <chrono>
 #include <filesystem>
 #include <string>
 

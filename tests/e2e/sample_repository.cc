@@ -1,9 +1,13 @@
 #include "tests/e2e/sample_repository.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sandbox/os/process.h"
 

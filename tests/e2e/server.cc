@@ -6,10 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <ios>
+#include <map>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 

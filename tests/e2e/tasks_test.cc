@@ -1,5 +1,7 @@
 // The way of a task from its POST to its verdict and to the branch, over HTTP.
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
