@@ -1,5 +1,9 @@
 // project, token, policy show, status: what an operator sets up and looks at.
+#include <cstddef>
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,17 +35,17 @@ class CommandLine {
  private:
   template <class T>
   CLI::App* add(CLI::App& parent, const std::string& name, const std::string& about,
-                std::shared_ptr<T> options) {
+                const std::shared_ptr<T>& options) {
     CLI::App* const sub = parent.add_subcommand(name, about);
     sub->callback([this, options] { chosen_ = *options; });
     return sub;
   }
   template <class T>
   CLI::App* add_client(CLI::App& parent, const std::string& name, const std::string& about,
-                       std::shared_ptr<T> options);
+                       const std::shared_ptr<T>& options);
   template <class T>
   CLI::App* add_of_task(const std::string& name, const std::string& about,
-                        std::shared_ptr<T> options);
+                        const std::shared_ptr<T>& options);
   CLI::App* add_group(const std::string& name, const std::string& about);
 
   void add_roles();
@@ -100,7 +101,7 @@ CommandLine::CommandLine() {
 
 template <class T>
 CLI::App* CommandLine::add_client(CLI::App& parent, const std::string& name,
-                                  const std::string& about, std::shared_ptr<T> options) {
+                                  const std::string& about, const std::shared_ptr<T>& options) {
   CLI::App* const sub = add(parent, name, about, options);
   sub->add_option("--server", options->server.url, "The server, http://HOST[:PORT]");
   sub->add_option("--token-file", options->server.token_file, "File (mode 0600) with the token");
@@ -110,7 +111,7 @@ CLI::App* CommandLine::add_client(CLI::App& parent, const std::string& name,
 
 template <class T>
 CLI::App* CommandLine::add_of_task(const std::string& name, const std::string& about,
-                                   std::shared_ptr<T> options) {
+                                   const std::shared_ptr<T>& options) {
   CLI::App* const sub = add_client(app_, name, about, options);
   sub->add_option("task", options->task, "Id of the task, t_…")->required();
   return sub;

@@ -6,8 +6,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runner/cli/answers.h"
 #include "runner/clock.h"

@@ -1,5 +1,7 @@
 #include "runner/cli/check_report.h"
 
+#include <string>
+
 #include "runner/cli/answers.h"
 #include "runner/cli/exit_code.h"
 #include "runner/cli/task_text.h"

@@ -1,5 +1,7 @@
 #include "runner/cli/check_source.h"
 
+#include <string>
+
 #include "runner/cli/commit_pack.h"
 #include "tasks/git.h"
 #include "tasks/git_history.h"

@@ -5,7 +5,14 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,8 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kConnectLimit{5};
-// Between two pieces of a stream: the server sends a comment more often than that.
-constexpr seconds kStreamLimit{90};
 constexpr seconds kLongestPause{60};
 
 std::string lower(std::string text) {

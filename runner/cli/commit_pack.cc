@@ -3,6 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "tasks/git.h"
 #include "tasks/git_pack.h"

@@ -1,7 +1,10 @@
 // approve and refuse: a reviewer's decision on a change that was looked at.
 #include <unistd.h>
 
+#include <cstddef>
+#include <expected>
 #include <iostream>
+#include <string>
 
 #include "runner/cli/answers.h"
 #include "runner/cli/commands.h"

@@ -1,6 +1,10 @@
 #include "runner/cli/listen_address.h"
 
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 namespace runner::cli {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 

@@ -7,6 +7,9 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace runner::cli {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <string>
+
 namespace runner::cli {
 
 os::Result<Config> role_config(const std::string& path) {

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
 
 #include "runner/cli/server_address.h"
 #include "sandbox/os/files.h"

@@ -4,9 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <utility>
+#include <expected>
+#include <optional>
+#include <string>
 
 #include <nlohmann/json.hpp>
 

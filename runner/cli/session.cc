@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
 
 #include "runner/cli/answers.h"
 #include "runner/cli/exit_code.h"

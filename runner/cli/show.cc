@@ -1,7 +1,13 @@
 // show, list, why, cancel, rejudge, logs: read a server's tasks.
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 

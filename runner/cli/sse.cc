@@ -1,6 +1,9 @@
 #include "runner/cli/sse.h"
 
+#include <cstddef>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace runner::cli {
 

@@ -1,7 +1,10 @@
 // submit, run and wait: post a change, and follow it to its verdict.
 #include <unistd.h>
 
-#include <utility>
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <vector>
 
 #include "runner/cli/answers.h"
 #include "runner/cli/commands.h"

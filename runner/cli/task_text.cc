@@ -1,6 +1,10 @@
 #include "runner/cli/task_text.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,13 @@
 #include "runner/cli/wait.h"
 
 #include <algorithm>
+#include <chrono>
+#include <expected>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "runner/cli/exit_code.h"
 #include "runner/cli/sse.h"
