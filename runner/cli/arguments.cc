@@ -289,10 +289,6 @@ void CommandLine::add_local() {
   CLI::App* const sub = add(*group, "run", "Run one command under limits (needs root)", run);
   sub->prefix_command();
   sub->set_help_flag();
-  sub->callback([this, run, sub] {
-    run->arguments = sub->remaining();
-    chosen_ = *run;
-  });
 }
 
 // The deepest command that was recognised.
@@ -343,6 +339,9 @@ UsageError usage_error(CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 Parsed parse_command_line(const std::vector<std::string>& arguments) {
+  // What follows is somebody else's command line, `--` included: CLI11 would eat that.
+  if (arguments.size() > 1 && arguments[0] == "sandbox" && arguments[1] == "run")
+    return Command{SandboxRunCommand{{arguments.begin() + 2, arguments.end()}}};
   CommandLine line;
   // CLI11 takes them from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
