@@ -24,4 +24,6 @@ target_compile_options(project_warnings INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   # g++ 12 sees overlapping copies in `"text" + std::string` when it optimises (GCC bug 105651).
   $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict>
+  # Where several files are compiled as one, what is a file's own looks like a header's.
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage>
   $<$<BOOL:${PROOFHOUSE_WERROR}>:-Werror>)

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <set>
 
+#include "runner/limits.h"
 #include "sandbox/os/digest.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
@@ -17,7 +18,6 @@
 namespace runner {
 namespace {
 
-constexpr std::size_t kReportLimit = 16U << 20U;
 constexpr std::size_t kPieceSize = 256U << 10U;
 // Names of unfinished copies; no digest looks like it.
 constexpr std::string_view kUnfinished = "tmp.";
@@ -189,9 +189,9 @@ os::Result<void> load_reports(const EvidenceFolder& folder, tasks::Evidence& evi
   for (tasks::RunRecord& run : evidence.runs) {
     for (tasks::ReportRecord& report : run.reports) {
       if (report.parsed_sha256.empty()) continue;
-      report.parsed =
-          TRY_CONTEXT(tasks::report_from_json(TRY(folder.get(report.parsed_sha256, kReportLimit))),
-                      "report " + report.path + " of run " + run.id);
+      report.parsed = TRY_CONTEXT(
+          tasks::report_from_json(TRY(folder.get(report.parsed_sha256, kReportJsonLimit))),
+          "report " + report.path + " of run " + run.id);
     }
   }
   return {};

@@ -1,5 +1,6 @@
 #include "runner/task_view.h"
 
+#include "runner/limits.h"
 #include "runner/store/approvals.h"
 #include "runner/store/attempts.h"
 #include "sandbox/os/digest.h"
@@ -7,8 +8,6 @@
 
 namespace runner {
 namespace {
-
-constexpr std::size_t kPolicyLimit = 4U << 20U;
 
 AttemptView view_of(const store::AttemptRow& row) {
   return AttemptView{.id = row.id,
@@ -55,7 +54,7 @@ os::Result<tasks::Policy> PolicyCache::get(const std::string& sha256) {
     return found->second;
   });
   if (known) return std::move(*known);
-  tasks::Policy policy = TRY(tasks::policy_from_json(TRY(folder_.get(sha256, kPolicyLimit))));
+  tasks::Policy policy = TRY(tasks::policy_from_json(TRY(folder_.get(sha256, kPolicyJsonLimit))));
   known_.with([&](auto& policies) {
     if (policies.size() >= kMost) policies.clear();
     policies.insert_or_assign(sha256, policy);

@@ -94,6 +94,20 @@ std::string to_text(const git_oid& oid) {
   return text.data();
 }
 
+os::Result<CommitHandle> look_up(const Repository& repository, const CommitId& id) {
+  const git_oid oid = to_oid(id.hex());
+  return make<CommitHandle>("commit " + id.hex(), [&](git_commit** out) {
+    return git_commit_lookup(out, repository.handle(), &oid);
+  });
+}
+
+os::Result<TreeHandle> look_up(const Repository& repository, const TreeId& id) {
+  const git_oid oid = to_oid(id.hex());
+  return make<TreeHandle>("tree " + id.hex(), [&](git_tree** out) {
+    return git_tree_lookup(out, repository.handle(), &oid);
+  });
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string line;
   for (const char c : text) {

@@ -15,13 +15,6 @@ namespace {
 
 constexpr git_off_t kMaxTextFile = 16LL << 20LL;  // larger files are shown as binary
 
-os::Result<TreeHandle> look_up(const Repository& repository, const TreeId& id) {
-  const git_oid oid = to_oid(id.hex());
-  return make<TreeHandle>("tree " + id.hex(), [&](git_tree** out) {
-    return git_tree_lookup(out, repository.handle(), &oid);
-  });
-}
-
 struct DiffRequest {
   TreeId from;
   TreeId to;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sandbox/os/result.h"
+#include "tasks/ids.h"
 
 extern "C" {
 struct git_commit;
@@ -46,6 +47,8 @@ void git_tree_free(git_tree*);
 }
 
 namespace tasks::git {
+
+class Repository;
 
 // Calls libgit2's free function of a type.
 template <class T, void (*free_fn)(T*)>
@@ -87,5 +90,11 @@ os::Result<H> make(std::string_view what, const Call& call) {
 // The library's binary form of an id that has been checked (ObjectId), and back.
 git_oid to_oid(std::string_view hex);
 std::string to_text(const git_oid& oid);
+
+inline constexpr std::string_view kHeads = "refs/heads/";
+
+// Looks an object up by its id; not_found where the repository lacks it.
+os::Result<CommitHandle> look_up(const Repository& repository, const CommitId& id);
+os::Result<TreeHandle> look_up(const Repository& repository, const TreeId& id);
 
 }  // namespace tasks::git

@@ -12,20 +12,6 @@ namespace {
 constexpr std::size_t kMaxRebased = 1'000;
 constexpr std::size_t kMaxTitle = 200;
 
-os::Result<CommitHandle> look_up(const Repository& repository, const CommitId& id) {
-  const git_oid oid = to_oid(id.hex());
-  return make<CommitHandle>("commit " + id.hex(), [&](git_commit** out) {
-    return git_commit_lookup(out, repository.handle(), &oid);
-  });
-}
-
-os::Result<TreeHandle> look_up(const Repository& repository, const TreeId& id) {
-  const git_oid oid = to_oid(id.hex());
-  return make<TreeHandle>("tree " + id.hex(), [&](git_tree** out) {
-    return git_tree_lookup(out, repository.handle(), &oid);
-  });
-}
-
 // One line of at most kMaxTitle bytes, cut between characters.
 std::string one_line(std::string_view title) {
   std::string line;

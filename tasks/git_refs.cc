@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxPolicy = 256U << 10U;
 constexpr std::size_t kMaxHead = 4096;
-constexpr std::string_view kHeads = "refs/heads/";
 
 os::Result<CommitId> read_ref(const Repository& repository, const std::string& ref) {
   git_oid oid{};

@@ -17,7 +17,6 @@
 namespace tasks::git {
 namespace {
 
-constexpr std::string_view kHeads = "refs/heads/";
 constexpr std::string_view kFile = "file://";
 constexpr std::size_t kMaxCredential = 16U << 10U;
 

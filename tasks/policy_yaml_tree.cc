@@ -14,7 +14,7 @@
 namespace tasks {
 namespace {
 
-constexpr std::size_t kMaxBytes = 256U << 10U;
+constexpr std::size_t kMaxPolicyBytes = 256U << 10U;
 constexpr std::size_t kMaxDepth = 16;
 
 Place place_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
@@ -167,7 +167,7 @@ std::vector<PolicyProblem> PolicyProblems::take() {
 }
 
 std::optional<YamlNode> read_yaml_tree(std::string_view text, PolicyProblems& problems) {
-  if (text.size() > kMaxBytes) {
+  if (text.size() > kMaxPolicyBytes) {
     problems.add({}, "a policy is at most 256 KiB");
     return std::nullopt;
   }

@@ -13,13 +13,13 @@
 #include "runner/cli/session.h"
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
+#include "runner/limits.h"
 #include "sandbox/os/files.h"
 
 namespace runner::cli {
 namespace {
 
 constexpr int kStatusConflict = 409;
-constexpr std::size_t kPolicyLimit = 256U << 10U;
 
 std::vector<std::string> project_row(const ProjectAnswer& project) {
   std::string state = project.authority;
@@ -65,7 +65,7 @@ int run_command(const ProjectAddCommand& command) {
   ProjectAddCommand spec = command;
   std::string policy;
   if (!command.policy_file.empty()) {
-    const os::Result<std::string> text = os::read_file(command.policy_file, kPolicyLimit);
+    const os::Result<std::string> text = os::read_file(command.policy_file, kPolicyFileLimit);
     if (!text) {
       say(text.error().message);
       return kExitUsage;

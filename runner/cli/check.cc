@@ -26,6 +26,7 @@
 #include "runner/cli/session.h"
 #include "runner/cli/terminal.h"
 #include "runner/executor/local.h"
+#include "runner/limits.h"
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/task_needs.h"
 #include "sandbox/os/files.h"
@@ -34,7 +35,6 @@
 namespace runner::cli {
 namespace {
 
-constexpr std::size_t kPolicyLimit = 256U << 10U;
 constexpr std::size_t kPolicyJsonLimit = 4U << 20U;
 constexpr std::size_t kLogLimit = 16U << 20U;
 constexpr os::Bytes kIngestMemory{2ULL << 30U};
@@ -55,7 +55,7 @@ struct Check {
 
 os::Result<std::string> held_policy(const CheckCommand& command) {
   if (command.policy_file.empty()) return std::string();
-  return os::read_file(command.policy_file, kPolicyLimit);
+  return os::read_file(command.policy_file, kPolicyFileLimit);
 }
 
 std::vector<tasks::TreeId> known_trees(const CheckCache& cache) {

@@ -15,6 +15,7 @@
 
 #include "runner/cli/answers.h"
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
 #include "tasks/evidence_store.h"
@@ -27,9 +28,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::int64_t kFence = 1;
-constexpr std::size_t kResultLimit = 256U << 20U;
 constexpr std::size_t kEventLimit = 64U << 20U;
-constexpr std::size_t kReportLimit = 16U << 20U;
 // How often the events of a running attempt are looked at.
 constexpr milliseconds kLook{250};
 // A stopped attempt has this long to end by itself, its jail as long again to clean up.
@@ -160,9 +159,9 @@ os::Result<tasks::Evidence> CheckAttempt::run(tasks::Plan plan, AttemptStart sta
   TRY(os::write_file_durably(directory_ + "/plan.json", tasks::plan_to_json(plan), 0644));
   TRY_CONTEXT(executor_->start(start), "start the attempt");
   TRY(wait_for_end(status));
-  const os::Result<std::string> bytes = read("result.json", kResultLimit);
+  const os::Result<std::string> bytes = read("result.json", kAttemptResultLimit);
   if (!bytes) {
-    const std::string log = read("attempt.log", kReportLimit).value_or(std::string());
+    const std::string log = read("attempt.log", kReportJsonLimit).value_or(std::string());
     return os::fail(os::Code::unavailable, "the attempt ended without a result" +
                                                (log.empty() ? "" : ": " + log.substr(0, 2000)));
   }
@@ -175,7 +174,7 @@ os::Result<void> load_parsed_reports(int attempt_directory, tasks::Evidence& evi
     for (tasks::ReportRecord& report : run.reports)
       if (!report.parsed_sha256.empty())
         report.parsed =
-            TRY(tasks::report_from_json(TRY(store.get(report.parsed_sha256, kReportLimit))));
+            TRY(tasks::report_from_json(TRY(store.get(report.parsed_sha256, kReportJsonLimit))));
   return {};
 }
 

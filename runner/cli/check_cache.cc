@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "runner/cli/terminal.h"
+#include "runner/limits.h"
 #include "sandbox/os/files.h"
 
 namespace runner::cli {
 namespace {
 
 constexpr std::size_t kEvidenceLimit = 256U << 20U;
-constexpr std::size_t kReportLimit = 16U << 20U;
 
 os::Result<std::string> cache_directory() {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
@@ -121,7 +121,7 @@ os::Result<void> CheckCache::keep_base(const std::string& key, const tasks::Evid
       if (!report.parsed_sha256.empty())
         TRY(write_plain(unfinished + "/" + report.parsed_sha256,
                         TRY(os::read_file_at(attempt_directory, "evidence/" + report.parsed_sha256,
-                                             kReportLimit))));
+                                             kReportJsonLimit))));
   TRY(os::write_file_durably(unfinished + "/base.json", tasks::evidence_to_json(base), 0600));
   if (::rename(unfinished.c_str(), target.c_str()) != 0) return os::fail_errno("keep " + target);
   return {};

@@ -49,7 +49,7 @@ struct Fields<runner::cli::Answer> {
 namespace runner::cli {
 namespace {
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print_lines(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 std::string text_of(const Answer& answer) {
   if (answer.problems.empty())
@@ -72,8 +72,8 @@ int run_policy_check(const std::string& path, PolicyCheckForm form) {
   Answer answer{path, reading.problems, ""};
   if (reading.policy)
     answer.policy_sha256 = os::sha256(tasks::policy_to_json(*reading.policy)).hex();
-  print(form == PolicyCheckForm::json ? tasks::archive::write_record(answer) + "\n"
-                                      : text_of(answer));
+  print_lines(form == PolicyCheckForm::json ? tasks::archive::write_record(answer) + "\n"
+                                            : text_of(answer));
   return answer.problems.empty() ? kExitOk : kExitUsage;
 }
 

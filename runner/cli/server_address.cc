@@ -66,11 +66,12 @@ os::Result<Finding> read_runtime_file(const std::string& path) {
   const os::Result<std::string> text = os::read_file(path, kFileLimit);
   // Unreadable is as good as absent: it is another user's server.
   if (!text || text->empty()) return found;
-  const os::Result<nlohmann::json> json = sandbox::parse_json(*text);
-  if (!json || !json->is_object()) return os::fail(os::Code::invalid, path + " is no JSON object");
+  const os::Result<nlohmann::json> document = sandbox::parse_json(*text);
+  if (!document || !document->is_object())
+    return os::fail(os::Code::invalid, path + " is no JSON object");
   const auto text_of = [&](const char* key) {
-    const auto at = json->find(key);
-    return at != json->end() && at->is_string() ? at->get<std::string>() : std::string();
+    const auto at = document->find(key);
+    return at != document->end() && at->is_string() ? at->get<std::string>() : std::string();
   };
   found.url = text_of("url");
   found.token_file = text_of("token_file");

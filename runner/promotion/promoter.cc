@@ -4,6 +4,7 @@
 
 #include "gates/verdict.h"
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "runner/log.h"
 #include "runner/promotion/approval_rules.h"
 #include "runner/receipt.h"
@@ -28,7 +29,6 @@ using std::chrono::steady_clock;
 // A landing that could not be tried (the remote is down, the repository cannot be written).
 constexpr seconds kAgain{5};
 constexpr seconds kIdleRound{2};
-constexpr std::size_t kPolicyLimit = 4U << 20U;
 
 constexpr const char* kSubmitAgain = "rebase the change on the target and submit it again";
 
@@ -269,8 +269,8 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   const std::string policy_blob = TRY(context_.evidence.put(policy_json));
   const std::string diff_blob = TRY(context_.evidence.put(TRY(ingested.diff())));
   const tasks::Policy policy = TRY(tasks::policy_from_json(policy_json));
-  const tasks::Policy before =
-      TRY(tasks::policy_from_json(TRY(context_.evidence.get(task.policy_sha256, kPolicyLimit))));
+  const tasks::Policy before = TRY(
+      tasks::policy_from_json(TRY(context_.evidence.get(task.policy_sha256, kPolicyJsonLimit))));
   std::string why_void;
   if (ingested.result.diff.digest != task.change.diff.digest)
     why_void = "the target moved and the rebased diff is another one";

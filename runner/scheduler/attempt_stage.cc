@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "runner/store/evidence_refs.h"
 #include "sandbox/os/digest.h"
 #include "sandbox/os/files.h"
@@ -15,8 +16,6 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kEvidenceLimit = 256U << 20U;
-constexpr std::size_t kPolicyLimit = 4U << 20U;
-constexpr std::size_t kReportLimit = 16U << 20U;
 
 os::Result<void> write_plain(const std::string& path, std::string_view bytes) {
   const os::Fd file = TRY(os::open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
@@ -35,16 +34,16 @@ os::Result<std::string> kept_base(const ServiceContext& context, const std::stri
 }
 
 os::Result<void> stage_base(const ServiceContext& context, const std::string& directory,
-                            const std::string& json) {
-  const tasks::Evidence base = TRY(tasks::evidence_from_json(json));
+                            const std::string& kept) {
+  const tasks::Evidence base = TRY(tasks::evidence_from_json(kept));
   for (const tasks::RunRecord& run : base.runs) {
     for (const tasks::ReportRecord& report : run.reports) {
       if (report.parsed_sha256.empty()) continue;
       TRY(write_plain(directory + "/evidence/" + report.parsed_sha256,
-                      TRY(context.evidence.get(report.parsed_sha256, kReportLimit))));
+                      TRY(context.evidence.get(report.parsed_sha256, kReportJsonLimit))));
     }
   }
-  return write_plain(directory + "/base.json", json);
+  return write_plain(directory + "/base.json", kept);
 }
 
 os::Result<tasks::Plan> plan_of(const ServiceContext& context, const store::TaskRow& task,
@@ -83,7 +82,7 @@ os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskR
   tasks::Plan plan = TRY(plan_of(context, task, attempt));
   plan.layer = key;
   TRY(write_plain(directory + "/policy.json",
-                  TRY(context.evidence.get(task.policy_sha256, kPolicyLimit))));
+                  TRY(context.evidence.get(task.policy_sha256, kPolicyJsonLimit))));
   if (task.intent != tasks::Intent::run) {
     const std::string base = TRY(kept_base(context, key));
     if (!base.empty()) {

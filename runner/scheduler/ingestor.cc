@@ -23,7 +23,7 @@ using std::chrono::seconds;
 constexpr seconds kIngestWait{20};
 // How long a POST waits for its turn among other ingests.
 constexpr seconds kTurnWait{10};
-constexpr std::size_t kResultLimit = 64U << 20U;
+constexpr std::size_t kIngestResultLimit = 64U << 20U;
 constexpr std::size_t kTextLimit = 256U << 20U;
 constexpr std::size_t kPackLimit = 1U << 30U;
 constexpr os::Bytes kIngestMemory{2ULL << 30U};
@@ -195,7 +195,7 @@ os::Result<tasks::Evidence> Ingestor::run(const IngestOrder& order, const std::s
         context_.executor.cancel(tasks::AttemptId(attempt), kFence, milliseconds(0)).has_value());
     return os::fail(os::Code::timeout, "taking the change in took longer than 20 s");
   }
-  const os::Result<std::string> bytes = os::read_file(result_path, kResultLimit);
+  const os::Result<std::string> bytes = os::read_file(result_path, kIngestResultLimit);
   if (!bytes) return os::fail(os::Code::unavailable, "the ingest ended without a result");
   tasks::Evidence evidence = TRY(tasks::evidence_from_json(*bytes));
   if (evidence.attempt != attempt || evidence.fence != kFence || evidence.task != order.task)

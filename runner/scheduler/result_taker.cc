@@ -8,6 +8,7 @@
 
 #include "gates/gate.h"
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "runner/log.h"
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/conclusion.h"
@@ -22,9 +23,6 @@
 
 namespace runner {
 namespace {
-
-constexpr std::size_t kResultLimit = 256U << 20U;
-constexpr std::size_t kPolicyLimit = 4U << 20U;
 
 bool is_of(const tasks::Evidence& evidence, const store::AttemptRow& attempt,
            const std::string& instance) {
@@ -61,7 +59,7 @@ os::Result<JudgedEvidence> judge_kept(const EvidenceFolder& folder, tasks::Evide
   judged.evidence = std::move(evidence);
   TRY(load_reports(folder, judged.evidence));
   judged.policy = TRY(tasks::policy_from_json(
-      TRY_CONTEXT(folder.get(judged.evidence.policy_sha256, kPolicyLimit), "policy")));
+      TRY_CONTEXT(folder.get(judged.evidence.policy_sha256, kPolicyJsonLimit), "policy")));
   judged.judgement = gates::judge(judged.policy, judged.evidence);
   return judged;
 }
@@ -69,7 +67,8 @@ os::Result<JudgedEvidence> judge_kept(const EvidenceFolder& folder, tasks::Evide
 os::Result<ResultTaker::Taken> ResultTaker::collect(const store::AttemptRow& attempt) {
   const os::Fd directory = TRY(os::open_file(
       attempt_path(context_.config, attempt.id, attempt.fence), O_RDONLY | O_DIRECTORY));
-  const std::string bytes = TRY(os::read_file_at(directory.get(), "result.json", kResultLimit));
+  const std::string bytes =
+      TRY(os::read_file_at(directory.get(), "result.json", kAttemptResultLimit));
   Taken taken;
   taken.evidence = TRY_CONTEXT(tasks::evidence_from_json(bytes), "result.json");
   if (!is_of(taken.evidence, attempt, context_.instance))

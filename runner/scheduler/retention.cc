@@ -30,8 +30,8 @@ constexpr std::chrono::hours kQuarantineAge{1};
 bool is_older(const std::string& path, milliseconds age) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return false;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
-  return info.st_mtim.tv_sec + seconds < std::time(nullptr);
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+  return info.st_mtim.tv_sec + limit < std::time(nullptr);
 }
 
 }  // namespace

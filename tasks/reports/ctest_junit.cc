@@ -10,7 +10,7 @@
 namespace tasks::reports {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxXmlDepth = 64;
 // Elements and attributes: pugixml needs 64 and 40 bytes for one, the reader has 256 MiB.
 constexpr std::size_t kMaxNodes = 2'000'000;
 
@@ -43,7 +43,7 @@ std::string valid_utf8(std::string_view bytes) {
 
 class DepthCheck : public pugi::xml_tree_walker {
  public:
-  bool for_each(pugi::xml_node&) override { return depth() < kMaxDepth; }
+  bool for_each(pugi::xml_node&) override { return depth() < kMaxXmlDepth; }
 };
 
 // GoogleTest's words for a failed case, in output that also matched a skip expression: a case that

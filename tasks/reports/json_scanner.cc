@@ -11,10 +11,10 @@
 namespace tasks::reports {
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxJsonDepth = 64;
 constexpr std::size_t kMaxKeys = 10'000;
 constexpr std::string_view kSpace = " \t\r\n";
-constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kDecimalDigits = "0123456789";
 
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
@@ -35,7 +35,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
 // RFC 8259 §6: an optional minus, digits without a leading zero, a fraction, an exponent.
 bool is_number(std::string_view text) {
   const auto skip_digits = [&text] {
-    const std::size_t count = std::min(text.find_first_not_of(kDigits), text.size());
+    const std::size_t count = std::min(text.find_first_not_of(kDecimalDigits), text.size());
     text.remove_prefix(count);
     return count;
   };
@@ -81,7 +81,7 @@ bool JsonScanner::take(char expected) {
 }
 
 bool JsonScanner::enter(char open) {
-  if (levels_.size() == kMaxDepth) fail("nesting is over 64 levels");
+  if (levels_.size() == kMaxJsonDepth) fail("nesting is over 64 levels");
   if (!take(open)) return false;
   levels_.push_back({open == '{' ? '}' : ']', true, {}});
   return true;

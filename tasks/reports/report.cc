@@ -13,7 +13,7 @@
 namespace tasks {
 namespace {
 
-constexpr std::size_t kMaxBytes = 64U << 20U;
+constexpr std::size_t kMaxReportBytes = 64U << 20U;
 // Of the canonical JSON: what a case or a row takes without texts and numbers (its keys and its
 // longest words), and room below the 16 MiB allowed.
 constexpr std::size_t kBytesPerEntry = 80;
@@ -91,7 +91,7 @@ os::Result<CaseStatus> parse_case_status(std::string_view name) {
 ParsedReport read_report(ReportFormat format, std::string_view bytes) {
   ParsedReport report;
   report.format = format;
-  if (bytes.size() > kMaxBytes) {
+  if (bytes.size() > kMaxReportBytes) {
     report.error = "the file is over 64 MiB";
     return report;
   }

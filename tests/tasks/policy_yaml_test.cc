@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tasks/policy_json.h"
+#include "tests/support/expect.h"
 #include "tests/support/programs.h"
 
 namespace tasks {
@@ -66,9 +67,6 @@ std::string read_file(const std::filesystem::path& path) {
   text << file.rdbuf();
   return text.str();
 }
-
-#define EXPECT_SAYS(problems, part) \
-  EXPECT_NE((problems).find(part), std::string::npos) << "got: " << (problems)
 
 TEST(PolicyYaml, ReadsTheSampleProjects) {
   for (const char* const name : {"mathkit", "cuda_softmax"}) {

@@ -8,11 +8,10 @@
 #include "tasks/change.h"
 #include "tasks/evidence.h"
 #include "tasks/plan.h"
+#include "tests/support/expect.h"
 
 namespace tasks {
 namespace {
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 template <class Id>
 Id id(char digit) {

@@ -11,6 +11,7 @@
 
 #include "tasks/reports/report.h"
 #include "tasks/reports/text.h"
+#include "tests/support/expect.h"
 #include "tests/support/programs.h"
 
 namespace tasks {
@@ -40,8 +41,6 @@ std::string error_of(ReportFormat format, std::string_view bytes) {
   EXPECT_TRUE(report.error.empty() || (report.tests.cases.empty() && report.bench.rows.empty()));
   return report.error;
 }
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 // ---- GoogleTest
 

@@ -7,19 +7,18 @@
 #include <gtest/gtest.h>
 
 #include "tasks/reports/report.h"
+#include "tests/support/expect.h"
 
 namespace tasks {
 namespace {
 
 ParsedReport read(std::string_view text) { return read_report(ReportFormat::tap, text); }
 
-TestCase find(const ParsedReport& report, std::string_view id) {
+TestCase case_of(const ParsedReport& report, std::string_view id) {
   const auto found = std::ranges::find(report.tests.cases, id, &TestCase::id);
   EXPECT_NE(found, report.tests.cases.end()) << id << " " << report.error;
   return found == report.tests.cases.end() ? TestCase{} : *found;
 }
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 TEST(Tap, ReadsTestsInAnyVersionWithThePlanAtEitherEnd) {
   for (const char* const text :
@@ -27,15 +26,15 @@ TEST(Tap, ReadsTestsInAnyVersionWithThePlanAtEitherEnd) {
         "TAP version 14\r\n1..2\r\nok 1 - a\r\nnot ok 2 - b\r\n", "1..2\nok a\nnot ok b"}) {
     const ParsedReport report = read(text);
     EXPECT_EQ(report.error, "") << text;
-    EXPECT_EQ(find(report, "a").status, CaseStatus::passed);
-    EXPECT_EQ(find(report, "b").status, CaseStatus::failed);
+    EXPECT_EQ(case_of(report, "a").status, CaseStatus::passed);
+    EXPECT_EQ(case_of(report, "b").status, CaseStatus::failed);
   }
 }
 
 TEST(Tap, NumbersTestsWithoutADescription) {
   const ParsedReport report = read("1..2\nok\nnot ok 2\n");
-  EXPECT_EQ(find(report, "test 1").status, CaseStatus::passed);
-  EXPECT_EQ(find(report, "test 2").status, CaseStatus::failed);
+  EXPECT_EQ(case_of(report, "test 1").status, CaseStatus::passed);
+  EXPECT_EQ(case_of(report, "test 2").status, CaseStatus::failed);
 }
 
 TEST(Tap, KnowsItsDirectives) {
@@ -49,14 +48,14 @@ TEST(Tap, KnowsItsDirectives) {
       "do done already\n"
       "not ok 5 - e # SKIP\n"
       "not ok 6 - issue \\# SKIP # 7\n");
-  EXPECT_EQ(find(report, "a").status, CaseStatus::skipped);
-  EXPECT_EQ(find(report, "a").message, "no gpu");
-  EXPECT_EQ(find(report, "b").status, CaseStatus::skipped);
-  EXPECT_EQ(find(report, "c").status, CaseStatus::skipped);
-  EXPECT_EQ(find(report, "c").message, "expected to fail: not written");
-  EXPECT_EQ(find(report, "d").status, CaseStatus::passed);
-  EXPECT_EQ(find(report, "e").status, CaseStatus::failed);
-  EXPECT_EQ(find(report, "issue # SKIP # 7").status, CaseStatus::failed);
+  EXPECT_EQ(case_of(report, "a").status, CaseStatus::skipped);
+  EXPECT_EQ(case_of(report, "a").message, "no gpu");
+  EXPECT_EQ(case_of(report, "b").status, CaseStatus::skipped);
+  EXPECT_EQ(case_of(report, "c").status, CaseStatus::skipped);
+  EXPECT_EQ(case_of(report, "c").message, "expected to fail: not written");
+  EXPECT_EQ(case_of(report, "d").status, CaseStatus::passed);
+  EXPECT_EQ(case_of(report, "e").status, CaseStatus::failed);
+  EXPECT_EQ(case_of(report, "issue # SKIP # 7").status, CaseStatus::failed);
 }
 
 TEST(Tap, TakesDiagnosticsAndYamlAsTheMessageOfAFailure) {
@@ -71,8 +70,8 @@ TEST(Tap, TakesDiagnosticsAndYamlAsTheMessageOfAFailure) {
       "ok 2 - b\n"
       "# about b\n");
   ASSERT_EQ(report.error, "");
-  EXPECT_SAYS(find(report, "a").message, "# got 3\nexpected: 4\nnot ok 9");
-  EXPECT_EQ(find(report, "b").message, "");
+  EXPECT_SAYS(case_of(report, "a").message, "# got 3\nexpected: 4\nnot ok 9");
+  EXPECT_EQ(case_of(report, "b").message, "");
 }
 
 TEST(Tap, PassesOverWhatIsNoTap) {
@@ -104,11 +103,11 @@ TEST(Tap, FailsATestWhoseSubtestFailedWhateverItSays) {
       "DO\n"
       "ok 3 - c\n");
   ASSERT_EQ(report.error, "");
-  EXPECT_EQ(find(report, "a").status, CaseStatus::failed);
-  EXPECT_SAYS(find(report, "a").message, "its subtest failed: y");
-  EXPECT_EQ(find(report, "b").status, CaseStatus::failed);
-  EXPECT_SAYS(find(report, "b").message, "the plan says 2 tests, 1 came");
-  EXPECT_EQ(find(report, "c").status, CaseStatus::passed);
+  EXPECT_EQ(case_of(report, "a").status, CaseStatus::failed);
+  EXPECT_SAYS(case_of(report, "a").message, "its subtest failed: y");
+  EXPECT_EQ(case_of(report, "b").status, CaseStatus::failed);
+  EXPECT_SAYS(case_of(report, "b").message, "the plan says 2 tests, 1 came");
+  EXPECT_EQ(case_of(report, "c").status, CaseStatus::passed);
 }
 
 TEST(Tap, FailsATestWhoseSubtestsSubtestFailed) {
@@ -120,7 +119,7 @@ TEST(Tap, FailsATestWhoseSubtestsSubtestFailed) {
       "    ok 1 - middle\n"
       "ok 1 - a\n");
   ASSERT_EQ(report.error, "");
-  EXPECT_EQ(find(report, "a").status, CaseStatus::failed);
+  EXPECT_EQ(case_of(report, "a").status, CaseStatus::failed);
 }
 
 TEST(Tap, RefusesFilesThatCannotBeBelieved) {
