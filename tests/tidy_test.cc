@@ -48,7 +48,6 @@ const std::vector<HeavyHeader> kHeavyHeaders{
     {"boost/math/", {"gates/statistics"}},
     {"seccomp.h", {"sandbox/seccomp"}},
     {"CLI/", {"runner/cli/"}},
-    {"spdlog/", {"runner/log"}},
     {"pugixml.hpp", {"tasks/reports/"}},
     {"openssl/", {"sandbox/os/"}},
 };
