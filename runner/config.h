@@ -44,7 +44,8 @@ struct Config {
   std::string listen = "127.0.0.1:8470";
   // data: directory of everything that is kept; absolute.
   std::string data = "/var/lib/proofhouse";
-  // user: serve runs as this user once its executor is started. Empty: stays who it is.
+  // user: serve, started as root, becomes this user once its executor is started; name or number,
+  // never root. Empty: the account `proofhouse`. Started as an ordinary user, serve stays that user.
   std::string user;
   // instance: 8 hexadecimal digits that name this server's cgroups and records on the machine.
   // Empty: the first 8 of the SHA-256 of `data` (see instance_of).

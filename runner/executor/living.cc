@@ -80,7 +80,14 @@ os::Result<LivingRecords> LivingRecords::open(const std::string& instance) {
   return LivingRecords(std::move(directory));
 }
 
+LivingRecords::~LivingRecords() {
+  // Empty in one that was moved from; a directory that still has records stays.
+  if (!directory_.empty()) ::rmdir(directory_.c_str());
+}
+
 os::Result<void> LivingRecords::write(const Living& living) const {
+  // The executor before us may have ended, and removed it, after we opened it.
+  TRY(os::make_directories(directory_, 0755));
   const json object{{"schema", kRecordSchema},
                     {"attempt", living.attempt.str()},
                     {"fence", living.fence},

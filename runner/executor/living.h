@@ -57,6 +57,12 @@ struct Living {
 class LivingRecords {
  public:
   static os::Result<LivingRecords> open(const std::string& instance);
+  LivingRecords(LivingRecords&&) noexcept = default;
+  LivingRecords& operator=(LivingRecords&&) = delete;
+  LivingRecords(const LivingRecords&) = delete;
+  LivingRecords& operator=(const LivingRecords&) = delete;
+  // Removes the instance's directory when no attempt lives.
+  ~LivingRecords();
   os::Result<void> write(const Living& living) const;
   void erase(const Living& living) const;
   // What the records of an earlier executor say and is still alive. Slots are not taken again: a

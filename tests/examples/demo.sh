@@ -307,7 +307,7 @@ must a "nothing guarded" holds a '.guarded == []'
 must d "its new test is guarded" holds d '.guarded == ["tests/lcm_test.cc"]'
 must d "it stands on (a)" test "$(tip '^')" = "$(field a .candidate.commit)"
 must_be_refused b tests 'Statistics.MedianOfAnEvenCountIsTheMeanOfTheMiddleTwo'
-must_be_refused c speed 'BM_Erfc'
+must_be_refused c speed 'BM_Erfc is 1\.[0-9]+x \(interval [0-9.]+ [0-9.]+, .*tolerance 10%'
 must_be_refused e tests 'report'
 must e "refused for want of a report" holds e '.failure_class == "report"'
 must_be_refused f judged 'mod_pow|is_prime'
