@@ -143,7 +143,7 @@ std::expected<ProcessFigures, RowProblem> read_figures(const tasks::Step& step,
   if (auto ending = ending_problem(step, record)) return std::unexpected(*std::move(ending));
   RowReader reader;
   for (const tasks::ReportSpec& spec : step.reports) {
-    if (spec.format != tasks::ReportFormat::google_benchmark) continue;
+    if (tasks::report_kind(spec.format) != tasks::ReportKind::benchmark) continue;
     const auto report = std::ranges::find_if(record.reports, [&spec](const auto& candidate) {
       return candidate.format == spec.format && candidate.path == spec.path;
     });

@@ -186,7 +186,8 @@ FailureClass class_of_asked(const Context& context, const RunRecord& record) {
   const FailureClass failure = prerequisite_failure(context, record);
   const Step* const step = context.policy.find_step(record.key.step);
   if (failure != FailureClass::build || step == nullptr || step->reports.empty()) return failure;
-  const bool is_benchmark = step->reports.front().format == tasks::ReportFormat::google_benchmark;
+  const bool is_benchmark =
+      tasks::report_kind(step->reports.front().format) == tasks::ReportKind::benchmark;
   return is_benchmark ? FailureClass::benchmark : FailureClass::test;
 }
 

@@ -27,7 +27,15 @@ bool is_bad(const TestCase& test) {
   return test.status == CaseStatus::failed || test.status == CaseStatus::error;
 }
 
-bool has_run(const TestCase& test) { return test.status == CaseStatus::passed || is_bad(test); }
+// A test that passed although it says that it fails did pass.
+bool has_passed(const TestCase& test) {
+  return test.status == CaseStatus::passed || test.status == CaseStatus::xpass;
+}
+
+// A test that failed as it says it does shows no more than one that was skipped.
+bool has_run(const TestCase& test) {
+  return has_passed(test) || test.status == CaseStatus::flaky || is_bad(test);
+}
 
 class Comparison {
  public:
@@ -45,8 +53,10 @@ class Comparison {
       present.insert(test.id);
       if (lists_.base == nullptr) {
         judge_verdict_of(test);
-      } else if (test.status == CaseStatus::passed) {
+      } else if (has_passed(test)) {
         judge_passed(test);
+      } else if (test.status == CaseStatus::flaky) {
+        judge_flaky(test);
       } else if (is_bad(test)) {
         judge_bad(test);
       } else {
@@ -114,13 +124,31 @@ class Comparison {
     if (is_claimed_fix(test)) {
       if (base == nullptr) {
         note(test, "is claimed as fixed and is not on the base: it counts as failing there");
-      } else if (base->status == CaseStatus::passed) {
+      } else if (has_passed(*base)) {
         fail(test, "is claimed as fixed, but passes on the base too");
       } else if (!has_run(*base)) {
         note(test, "is claimed as fixed and does not run on the base: it counts as failing there");
       }
     }
     if (!is_mixed() && is_removed(test)) fail(test, "is claimed as removed, but is still there");
+  }
+
+  // It failed and passed when its runner tried it again: that never hides a test which the base
+  // passes at once.
+  void judge_flaky(const TestCase& test) {
+    const TestCase* const base = on_base(test);
+    const std::string_view what = "passed only when it was tried again (flaky)";
+    if (base == nullptr) {
+      fail(test, fmt::format("is new and {}", what));
+    } else if (has_passed(*base)) {
+      fail(test, fmt::format("{}, but passes on the base", what));
+    } else if (is_claimed_fix(test)) {
+      fail(test, fmt::format("is claimed as fixed, but {}", what));
+    } else {
+      ++findings_.passed;
+      note(test,
+           fmt::format("{}; on the base it is {}", what, tasks::case_status_name(base->status)));
+    }
   }
 
   void judge_bad(const TestCase& test) {
@@ -148,7 +176,9 @@ class Comparison {
       if (is_removed(test)) {
         note(test, fmt::format("no longer runs ({}), as claimed", status));
       } else {
-        fail(test, fmt::format("did not run ({}), but runs on the base", status));
+        fail(test, test.status == CaseStatus::xfail
+                       ? std::string("fails, which is expected now (xfail), but runs on the base")
+                       : fmt::format("did not run ({}), but runs on the base", status));
       }
     } else if (base == nullptr && test.status == CaseStatus::notrun && !is_removed(test)) {
       fail(test, "is new and did not run");

@@ -34,7 +34,7 @@ using tasks::Side;
 using tasks::Step;
 
 bool is_of_tests(const tasks::ReportSpec& spec) {
-  return spec.format != tasks::ReportFormat::google_benchmark;
+  return tasks::report_kind(spec.format) == tasks::ReportKind::tests;
 }
 
 const ReportRecord* find_report(const RunRecord& record, const tasks::ReportSpec& spec) {

@@ -17,6 +17,29 @@ std::string_view report_format_name(ReportFormat format) {
   return archive::Words<ReportFormat>::kAll.at(static_cast<std::size_t>(format));
 }
 
+ReportKind report_kind(ReportFormat format) {
+  switch (format) {
+    case ReportFormat::google_benchmark:
+    case ReportFormat::criterion:
+      return ReportKind::benchmark;
+    case ReportFormat::metrics:
+      return ReportKind::metrics;
+    case ReportFormat::npy:
+    case ReportFormat::safetensors:
+      return ReportKind::arrays;
+    case ReportFormat::gtest_json:
+    case ReportFormat::ctest_junit:
+    case ReportFormat::tap:
+    case ReportFormat::gtest_xml:
+    case ReportFormat::pytest_junit:
+    case ReportFormat::catch2_junit:
+    case ReportFormat::nextest_junit:
+    case ReportFormat::go_test:
+      break;
+  }
+  return ReportKind::tests;
+}
+
 os::Result<ReportFormat> parse_report_format(std::string_view name) {
   return archive::parse_word<ReportFormat>(name, "report format");
 }

@@ -22,9 +22,28 @@ struct Share {
   auto operator<=>(const Share&) const = default;
 };
 
-enum class ReportFormat : std::uint8_t { gtest_json, ctest_junit, tap, google_benchmark };
-// The key in the policy and the KIND of `reader`: gtest-json, ctest-junit, tap, google-benchmark.
+enum class ReportFormat : std::uint8_t {
+  gtest_json,
+  ctest_junit,
+  tap,
+  google_benchmark,
+  gtest_xml,
+  pytest_junit,
+  catch2_junit,
+  nextest_junit,
+  go_test,
+  criterion,
+  metrics,
+  npy,
+  safetensors
+};
+// The key in the policy and the KIND of `reader`: gtest-json, ctest-junit, tap, google-benchmark,
+// gtest-xml, pytest, catch2, nextest, go-test, criterion, metrics, npy, safetensors.
 std::string_view report_format_name(ReportFormat format);
+// What a format's files hold: test cases, rows of benchmarks, figures, or arrays. Gates judge the
+// first two; the others are evidence to be shown.
+enum class ReportKind : std::uint8_t { tests, benchmark, metrics, arrays };
+ReportKind report_kind(ReportFormat format);
 os::Result<ReportFormat> parse_report_format(std::string_view name);
 
 struct ReportSpec {

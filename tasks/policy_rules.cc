@@ -133,8 +133,8 @@ void check_circles(const Policy& policy, Breaches& breaches) {
 
 bool has_report_for(GateKind kind, const Step& step) {
   return std::ranges::any_of(step.reports, [kind](const ReportSpec& report) {
-    const bool is_bench = report.format == ReportFormat::google_benchmark;
-    return is_bench == (kind == GateKind::benchmark);
+    return report_kind(report.format) ==
+           (kind == GateKind::benchmark ? ReportKind::benchmark : ReportKind::tests);
   });
 }
 
@@ -148,9 +148,12 @@ std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const
                        name.str());
   if (has_report_for(gate.kind, *step)) return {};
   return gate.kind == GateKind::benchmark
-             ? fmt::format("step '{}' needs a google-benchmark report", name.str())
-             : fmt::format("step '{}' needs a report of tests: gtest-json, ctest-junit or tap",
-                           name.str());
+             ? fmt::format("step '{}' needs a report of benchmarks: google-benchmark or criterion",
+                           name.str())
+             : fmt::format(
+                   "step '{}' needs a report of tests: gtest-json, gtest-xml, "
+                   "ctest-junit, pytest, catch2, nextest, go-test or tap",
+                   name.str());
 }
 
 void check_gates(const Policy& policy, Breaches& breaches) {

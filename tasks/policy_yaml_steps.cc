@@ -94,8 +94,9 @@ void PolicySections::read_needs(const YamlNode& node, const std::string& where, 
 
 void PolicySections::read_reports(const YamlNode& node, const std::string& where, Step& step) {
   const AllowedNames allowed{
-      {"gtest-json", "ctest-junit", "tap", "google-benchmark"},
-      {"junit", "gtest-xml", "metrics", "arrays", "pytest", "catch2", "nextest", "go-test"}};
+      {"gtest-json", "gtest-xml", "ctest-junit", "pytest", "catch2", "nextest", "go-test", "tap",
+       "google-benchmark", "criterion", "metrics", "npy", "safetensors"},
+      {"junit"}};
   if (!fields_.open_map(node, "report", allowed)) return;
   for (const YamlEntry& entry : node.entries) read_report_paths(entry, where, step);
   if (step.reports.size() > kMaxReports)

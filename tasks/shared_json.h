@@ -12,8 +12,10 @@ namespace tasks::archive {
 
 template <>
 struct Words<ReportFormat> {
-  static constexpr std::array<std::string_view, 4> kAll{"gtest-json", "ctest-junit", "tap",
-                                                        "google-benchmark"};
+  static constexpr std::array<std::string_view, 13> kAll{
+      "gtest-json", "ctest-junit", "tap",        "google-benchmark", "gtest-xml",
+      "pytest",     "catch2",      "nextest",    "go-test",          "criterion",
+      "metrics",    "npy",         "safetensors"};
 };
 template <>
 struct Words<GateKind> {

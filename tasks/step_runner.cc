@@ -234,7 +234,7 @@ os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRe
   request.domain = sandbox::Domain::reader;
   request.profile = sandbox::Profile::strict;
   request.command = {"/proofhouse/reader", std::string(report_format_name(record.format)),
-                     "/in/report"};
+                     "/in/report", record.path};
   request.environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"};
   request.limits.memory = kReaderMemory;
   request.limits.disk = os::Bytes{1ULL << 20U};

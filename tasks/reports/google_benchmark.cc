@@ -90,15 +90,6 @@ BenchClock clock_of(const std::string& name) {
   return BenchClock::cpu;
 }
 
-// Picoseconds of one time unit; 0 for an unknown one.
-double picoseconds_of(std::string_view unit) {
-  if (unit == "ns") return 1e3;
-  if (unit == "us") return 1e6;
-  if (unit == "ms") return 1e9;
-  if (unit == "s") return 1e12;
-  return 0;
-}
-
 // Why the row cannot be used; empty: it can, and its figures are set.
 std::string measure(const RawRow& raw, BenchRow& row) {
   const std::string why = clean_text(raw.message, 256);

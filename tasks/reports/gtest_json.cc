@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <span>
 
 #include <fmt/format.h>
 
+#include "tasks/reports/gtest_results.h"
 #include "tasks/reports/json_scanner.h"
 #include "tasks/reports/readers.h"
 #include "tasks/reports/text.h"
@@ -10,38 +10,15 @@
 namespace tasks::reports {
 namespace {
 
-// What the file says of one case, before it is judged.
-struct RawCase {
-  std::string name;
-  std::string status;
-  std::string result;
-  std::string timestamp;
-  std::string message;
-  bool has_failures = false;
-  TestCase test;
-};
-
-struct RawSuite {
-  std::string name;
-  std::int64_t failures = 0;
-  std::vector<RawCase> cases;
-};
-
-void add_message(std::string& message, const std::string& text) {
-  if (message.size() > kMaxMessage) return;
-  if (!message.empty()) message += '\n';
-  message += text;
-}
-
 // [{"failure": "…", "type": ""}, …]; "skipped" has the same form with "message" (1.13 and newer).
-void read_failures(JsonScanner& scanner, std::string_view text_key, RawCase& raw) {
+void read_failures(JsonScanner& scanner, std::string_view text_key, GtestCase& raw) {
   if (!scanner.enter('[')) return;
   while (scanner.next_item()) {
     if (!scanner.enter('{')) return;
     std::string key;
     while (scanner.next_key(key)) {
       if (key == text_key)
-        add_message(raw.message, scanner.string());
+        raw.add_message(scanner.string());
       else
         scanner.skip();
     }
@@ -49,8 +26,8 @@ void read_failures(JsonScanner& scanner, std::string_view text_key, RawCase& raw
   }
 }
 
-RawCase read_case(JsonScanner& scanner) {
-  RawCase raw;
+GtestCase read_case(JsonScanner& scanner) {
+  GtestCase raw;
   std::string key;
   if (!scanner.enter('{')) return raw;
   while (scanner.next_key(key)) {
@@ -78,8 +55,8 @@ RawCase read_case(JsonScanner& scanner) {
   return raw;
 }
 
-RawSuite read_suite(JsonScanner& scanner, std::size_t room) {
-  RawSuite suite;
+GtestSuite read_suite(JsonScanner& scanner, std::size_t room) {
+  GtestSuite suite;
   std::string key;
   if (!scanner.enter('{')) return suite;
   bool has_cases = false;
@@ -103,93 +80,26 @@ RawSuite read_suite(JsonScanner& scanner, std::size_t room) {
   return suite;
 }
 
-// GoogleTest never started a case that it calls run but gives the time zero: its suite's set-up
-// failed or skipped (google/googletest#2187).
-bool was_never_started(const RawCase& raw) { return raw.timestamp.starts_with("1970-01-01"); }
-
-void set_error(TestCase& test, std::string why) {
-  test.status = CaseStatus::error;
-  if (test.message.empty()) test.message = std::move(why);
-}
-
-TestCase judge(const RawSuite& suite, RawCase raw) {
-  TestCase test = std::move(raw.test);
-  test.id = clean_text(suite.name + "." + raw.name, kMaxId + 16);
-  test.message = clean_text(raw.message, kMaxMessage);
-  const bool is_run = raw.status == "RUN";
-  const bool is_disabled = raw.name.starts_with("DISABLED_") ||
-                           suite.name.starts_with("DISABLED_") || raw.name.contains("/DISABLED_") ||
-                           suite.name.contains("/DISABLED_");
-  if (raw.has_failures)
-    test.status = CaseStatus::failed;
-  else if (is_run && raw.result == "COMPLETED")
-    test.status = CaseStatus::passed;
-  else if (is_run && raw.result == "SKIPPED" && !was_never_started(raw))
-    test.status = CaseStatus::skipped;
-  else if (is_run && raw.result == "SKIPPED")
-    set_error(test, "never started: the set-up of its suite (SetUpTestSuite) failed");
-  else if (raw.status == "NOTRUN" && raw.result == "SUPPRESSED")
-    test.status = is_disabled ? CaseStatus::disabled : CaseStatus::notrun;
-  else
-    set_error(test, fmt::format("status '{}' with result '{}'", clean_text(raw.status, 40),
-                                clean_text(raw.result, 40)));
-  return test;
-}
-
-// Failures that the suite counts but no case has: the suite itself failed, so nothing that its
-// cases say counts.
-void blame_suite(const RawSuite& suite, std::span<TestCase> tests) {
-  const auto failed = std::ranges::count(tests, CaseStatus::failed, &TestCase::status);
-  if (suite.failures <= failed) return;
-  for (TestCase& test : tests) {
-    if (test.status != CaseStatus::failed && test.status != CaseStatus::disabled)
-      set_error(test, "its suite counts a failure that is in no case");
-  }
-}
-
-// What the file says of all: used only to notice that something is missing.
-struct Totals {
-  std::int64_t tests = 0;
-  std::int64_t failures = 0;
-};
-
-os::Result<void> check_totals(const Totals& totals, const TestReport& report) {
-  const auto listed = static_cast<std::int64_t>(report.cases.size());
-  const std::int64_t failed = std::ranges::count_if(report.cases, [](const TestCase& test) {
-    return test.status == CaseStatus::failed || test.status == CaseStatus::error;
-  });
-  if (totals.tests > listed)
-    return os::fail(os::Code::invalid, fmt::format("the file counts {} tests but lists only {}",
-                                                   totals.tests, listed));
-  if (totals.failures > failed)
-    return os::fail(os::Code::invalid, fmt::format("the file counts {} failures but lists only {}",
-                                                   totals.failures, failed));
-  return {};
-}
-
 }  // namespace
 
 os::Result<TestReport> read_gtest_json(std::string_view bytes) {
   JsonScanner scanner(bytes);
   TestReport report;
-  Totals totals;
+  std::int64_t tests = 0;
+  std::int64_t failures = 0;
   bool has_suites = false;
   std::string key;
   if (scanner.enter('{')) {
     while (scanner.next_key(key)) {
       if (key == "tests") {
-        totals.tests = scanner.integer().value_or(0);
+        tests = scanner.integer().value_or(0);
       } else if (key == "failures") {
-        totals.failures = scanner.integer().value_or(0);
+        failures = scanner.integer().value_or(0);
       } else if (key == "testsuites") {
         has_suites = true;
         if (!scanner.enter('[')) break;
-        while (scanner.next_item()) {
-          RawSuite suite = read_suite(scanner, kMaxCases - report.cases.size());
-          const std::size_t before = report.cases.size();
-          for (RawCase& raw : suite.cases) report.cases.push_back(judge(suite, std::move(raw)));
-          blame_suite(suite, std::span(report.cases).subspan(before));
-        }
+        while (scanner.next_item())
+          judge_gtest_suite(read_suite(scanner, kMaxCases - report.cases.size()), report);
       } else {
         scanner.skip();
       }
@@ -198,7 +108,7 @@ os::Result<TestReport> read_gtest_json(std::string_view bytes) {
   scanner.finish();
   if (scanner.failed()) return os::fail(os::Code::invalid, scanner.error());
   if (!has_suites) return os::fail(os::Code::invalid, "no 'testsuites': not GoogleTest's JSON");
-  TRY(check_totals(totals, report));
+  TRY(check_gtest_totals(tests, failures, report));
   return report;
 }
 

@@ -117,7 +117,17 @@ bool JsonScanner::next_key(std::string& key) {
 
 bool JsonScanner::next_item() { return next_element(); }
 
-bool JsonScanner::is_string() { return peek() == '"'; }
+char JsonScanner::kind() {
+  const char next = peek();
+  if (next == '-' || next == 'N' || next == 'I' || (next >= '0' && next <= '9')) return '0';
+  return next;
+}
+
+bool JsonScanner::take_null() {
+  if (peek() != 'n' || !text_.substr(at_).starts_with("null")) return false;
+  at_ += 4;
+  return true;
+}
 
 std::string JsonScanner::string() {
   std::string out;
@@ -243,10 +253,7 @@ void JsonScanner::skip() {
       boolean();
       break;
     case 'n':
-      if (text_.substr(at_).starts_with("null"))
-        at_ += 4;
-      else
-        number_text();
+      if (!take_null()) number_text();
       break;
     default:
       number_text();

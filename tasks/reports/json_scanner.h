@@ -37,8 +37,10 @@ class JsonScanner {
   // Passes over any value.
   void skip();
 
-  // True if a string comes next.
-  bool is_string();
+  // What comes next: one of { [ " t f n, or 0 for a number; '\0' at the end. `n` is null or nan.
+  char kind();
+  // Passes over null, if it comes next.
+  bool take_null();
   // How often NaN or an infinity was passed so far.
   std::int64_t odd_numbers() const { return odd_numbers_; }
 

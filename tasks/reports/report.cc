@@ -66,16 +66,61 @@ os::Result<void> finish(const BenchReport& report) {
   return {};
 }
 
+os::Result<void> finish(const std::vector<Metric>& metrics) {
+  std::size_t size = 0;
+  for (const Metric& metric : metrics)
+    size += kBytesPerEntry + json_size(metric.name) + json_size(metric.value);
+  if (size > kMaxJson) return os::fail(os::Code::invalid, too_large());
+  return {};
+}
+
+os::Result<void> finish(const std::vector<ArraySummary>& arrays) {
+  std::size_t size = 0;
+  for (const ArraySummary& array : arrays)
+    size += 5 * kBytesPerEntry + json_size(array.name) + array.shape.size() + array.least.size() +
+            array.most.size();
+  if (size > kMaxJson) return os::fail(os::Code::invalid, too_large());
+  return {};
+}
+
 template <class Report>
-void take(os::Result<Report> read, Report& out, std::string& error) {
-  if (read) {
-    if (const os::Result<void> finished = finish(*read); finished)
-      out = std::move(*read);
-    else
-      error = finished.error().message;
-  } else {
-    error = read.error().message;
+os::Result<void> take(os::Result<Report> read, Report& out) {
+  if (!read) return std::unexpected(std::move(read).error());
+  TRY(finish(*read));
+  out = std::move(*read);
+  return {};
+}
+
+os::Result<void> read_into(ParsedReport& report, std::string_view bytes, std::string_view path) {
+  switch (report.format) {
+    case ReportFormat::gtest_json:
+      return take(reports::read_gtest_json(bytes), report.tests);
+    case ReportFormat::ctest_junit:
+      return take(reports::read_ctest_junit(bytes), report.tests);
+    case ReportFormat::tap:
+      return take(reports::read_tap(bytes), report.tests);
+    case ReportFormat::google_benchmark:
+      return take(reports::read_google_benchmark(bytes), report.bench);
+    case ReportFormat::gtest_xml:
+      return take(reports::read_gtest_xml(bytes), report.tests);
+    case ReportFormat::pytest_junit:
+      return take(reports::read_pytest_junit(bytes), report.tests);
+    case ReportFormat::catch2_junit:
+      return take(reports::read_catch2_junit(bytes), report.tests);
+    case ReportFormat::nextest_junit:
+      return take(reports::read_nextest_junit(bytes), report.tests);
+    case ReportFormat::go_test:
+      return take(reports::read_go_test(bytes), report.tests);
+    case ReportFormat::criterion:
+      return take(reports::read_criterion(bytes, reports::criterion_name(path)), report.bench);
+    case ReportFormat::metrics:
+      return take(reports::read_metrics(bytes), report.metrics);
+    case ReportFormat::npy:
+      return take(reports::read_npy(bytes), report.arrays);
+    case ReportFormat::safetensors:
+      return take(reports::read_safetensors(bytes), report.arrays);
   }
+  return os::fail(os::Code::internal, "unknown format");
 }
 
 }  // namespace
@@ -88,28 +133,15 @@ os::Result<CaseStatus> parse_case_status(std::string_view name) {
   return archive::parse_word<CaseStatus>(name, "status");
 }
 
-ParsedReport read_report(ReportFormat format, std::string_view bytes) {
+ParsedReport read_report(ReportFormat format, std::string_view bytes, std::string_view path) {
   ParsedReport report;
   report.format = format;
   if (bytes.size() > kMaxReportBytes) {
     report.error = "the file is over 64 MiB";
     return report;
   }
-  switch (format) {
-    case ReportFormat::gtest_json:
-      take(reports::read_gtest_json(bytes), report.tests, report.error);
-      break;
-    case ReportFormat::ctest_junit:
-      take(reports::read_ctest_junit(bytes), report.tests, report.error);
-      break;
-    case ReportFormat::tap:
-      take(reports::read_tap(bytes), report.tests, report.error);
-      break;
-    case ReportFormat::google_benchmark:
-      take(reports::read_google_benchmark(bytes), report.bench, report.error);
-      break;
-  }
-  report.error = reports::clean_text(report.error, reports::kMaxMessage);
+  if (const os::Result<void> read = read_into(report, bytes, path); !read)
+    report.error = reports::clean_text(read.error().message, reports::kMaxMessage);
   return report;
 }
 
@@ -121,6 +153,15 @@ std::int64_t milliseconds_of(std::string_view seconds) {
   // A century is over any deadline of ours.
   if (error != std::errc{} || !(value > 0) || value > 3.2e9) return 0;
   return static_cast<std::int64_t>(std::llround(value * 1000));
+}
+
+double picoseconds_of(std::string_view unit) {
+  if (unit == "ps") return 1;
+  if (unit == "ns") return 1e3;
+  if (unit == "us" || unit == "µs") return 1e6;
+  if (unit == "ms") return 1e9;
+  if (unit == "s") return 1e12;
+  return 0;
 }
 
 }  // namespace reports

@@ -17,7 +17,17 @@ namespace tasks {
 // whatever the policy's own limits are.
 inline constexpr os::Bytes kReaderMemory{256ULL << 20U};
 
-enum class CaseStatus : std::uint8_t { passed, failed, error, skipped, disabled, notrun };
+enum class CaseStatus : std::uint8_t {
+  passed,
+  failed,
+  error,  // it could not run as it should: its set-up failed, its program is missing
+  skipped,
+  disabled,
+  notrun,
+  flaky,  // failed, and passed when its own runner tried it again
+  xfail,  // failed, as it says it does
+  xpass   // passed although it says that it fails
+};
 std::string_view case_status_name(CaseStatus status);
 os::Result<CaseStatus> parse_case_status(std::string_view name);
 
@@ -55,19 +65,45 @@ struct BenchReport {
   bool operator==(const BenchReport&) const = default;
 };
 
-// What `reader` answers: one of the two, by the format, or why the file cannot be read.
+// A figure that a step gives: a score, a size.
+struct Metric {
+  std::string name;   // keys of objects within objects, joined by dots
+  std::string value;  // the shortest decimal number that reads back the same
+  std::string error;  // not empty: no finite number, and `value` is empty
+  bool operator==(const Metric&) const = default;
+};
+
+// What an array of an array file holds.
+struct ArraySummary {
+  std::string name;   // of the tensor; empty in .npy
+  std::string type;   // "float32" …
+  std::string shape;  // "[3, 4]"
+  std::int64_t elements = 0;
+  std::int64_t nan = 0;
+  std::int64_t infinite = 0;
+  std::string least;  // of the finite elements, empty if there is none
+  std::string most;
+  std::string sha256;  // of the elements as they lie in the file, least significant byte first
+  bool operator==(const ArraySummary&) const = default;
+};
+
+// What `reader` answers: one of the four, by the format's kind, or why the file cannot be read.
 struct ParsedReport {
   ReportFormat format = ReportFormat::gtest_json;
   TestReport tests;
   BenchReport bench;
-  std::string error;  // not empty: unreadable, with the place
+  std::vector<Metric> metrics;       // sorted by name; at most 10,000
+  std::vector<ArraySummary> arrays;  // in the file's order; at most 10,000
+  std::string error;                 // not empty: unreadable, with the place
   bool operator==(const ParsedReport&) const = default;
 };
 
-// Reads one file's bytes (at most 64 MiB). Never fails: an unreadable file is a value.
-ParsedReport read_report(ReportFormat format, std::string_view bytes);
+// Reads one file's bytes (at most 64 MiB). Never fails: an unreadable file is a value. `path` is
+// the policy's: criterion's files do not say which benchmark they are of.
+ParsedReport read_report(ReportFormat format, std::string_view bytes, std::string_view path = {});
 
-// Canonical JSON {schema:1, format, cases:[…] | rows:[…], error}; at most 16 MiB.
+// Canonical JSON {schema:1, format, cases:[…] | rows:[…] | metrics:[…] | arrays:[…], error}; at
+// most 16 MiB.
 std::string report_to_json(const ParsedReport& report);
 os::Result<ParsedReport> report_from_json(std::string_view json);
 

@@ -30,16 +30,50 @@ struct Fields<BenchRow> {
 };
 
 template <>
+struct Fields<Metric> {
+  static void visit(auto& archive, auto& metric) {
+    archive("name", metric.name);
+    archive("value", metric.value);
+    archive("error", metric.error);
+  }
+};
+
+template <>
+struct Fields<ArraySummary> {
+  static void visit(auto& archive, auto& array) {
+    archive("name", array.name);
+    archive("type", array.type);
+    archive("shape", array.shape);
+    archive("elements", array.elements);
+    archive("nan", array.nan);
+    archive("infinite", array.infinite);
+    archive("least", array.least);
+    archive("most", array.most);
+    archive("sha256", array.sha256);
+  }
+};
+
+template <>
 struct Fields<ParsedReport> {
   static void visit(auto& archive, auto& report) {
     archive.schema(1);
     archive("format", report.format);
     archive("error", report.error);
     // The format stands before what depends on it.
-    if (report.format == ReportFormat::google_benchmark)
-      archive("rows", report.bench.rows);
-    else
-      archive("cases", report.tests.cases);
+    switch (report_kind(report.format)) {
+      case ReportKind::tests:
+        archive("cases", report.tests.cases);
+        break;
+      case ReportKind::benchmark:
+        archive("rows", report.bench.rows);
+        break;
+      case ReportKind::metrics:
+        archive("metrics", report.metrics);
+        break;
+      case ReportKind::arrays:
+        archive("arrays", report.arrays);
+        break;
+    }
   }
 };
 
@@ -56,7 +90,9 @@ os::Result<ParsedReport> report_from_json(std::string_view json) {
       report.tests.cases, [](const TestCase& a, const TestCase& b) { return a.id >= b.id; });
   if (unordered != report.tests.cases.end())
     return os::fail(os::Code::invalid, "report: cases are not sorted or stand twice");
-  if (!report.error.empty() && (!report.tests.cases.empty() || !report.bench.rows.empty()))
+  const bool is_empty = report.tests.cases.empty() && report.bench.rows.empty() &&
+                        report.metrics.empty() && report.arrays.empty();
+  if (!report.error.empty() && !is_empty)
     return os::fail(os::Code::invalid, "report: an unreadable file with cases");
   return report;
 }

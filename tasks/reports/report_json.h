@@ -11,8 +11,8 @@ namespace tasks::archive {
 
 template <>
 struct Words<CaseStatus> {
-  static constexpr std::array<std::string_view, 6> kAll{"passed",  "failed",   "error",
-                                                        "skipped", "disabled", "notrun"};
+  static constexpr std::array<std::string_view, 9> kAll{
+      "passed", "failed", "error", "skipped", "disabled", "notrun", "flaky", "xfail", "xpass"};
 };
 
 template <>

@@ -245,9 +245,12 @@ class TapReader {
     if (test.id.empty()) test.id = fmt::format("test {}", number);
     const bool passed = point.is_ok && subtests.empty();
     if (point.directive == Directive::todo && !passed) {
-      test.status = CaseStatus::skipped;
+      test.status = CaseStatus::xfail;
       test.message =
           point.reason.empty() ? "expected to fail" : "expected to fail: " + point.reason;
+    } else if (point.directive == Directive::todo) {
+      test.status = CaseStatus::xpass;
+      test.message = point.reason;
     } else if (!passed) {
       test.status = CaseStatus::failed;
       test.message = subtests;

@@ -304,6 +304,28 @@ TEST_F(TestsGateTest, FailsOnAClaimedFixThatIsSkipped) {
   expect_rejected(FailureClass::test, "Ring.Wraps", "claimed as fixed, but did not run");
 }
 
+TEST_F(TestsGateTest, FailsOnATestThatPassedOnlyWhenItWasTriedAgain) {
+  change().cases = with_status(passing(kIds), "Ring.Wraps", CaseStatus::flaky);
+  expect_rejected(FailureClass::test, "Ring.Wraps", "passed only when it was tried again");
+}
+
+TEST_F(TestsGateTest, LetsATestBeFlakyThatIsFlakyOnTheBase) {
+  base().cases = with_status(passing(kIds), "Ring.Wraps", CaseStatus::flaky);
+  change().cases = base().cases;
+  EXPECT_EQ(task_.judge().verdict, Verdict::accepted);
+}
+
+TEST_F(TestsGateTest, FailsOnATestThatIsExpectedToFailNow) {
+  change().cases = with_status(passing(kIds), "Ring.Wraps", CaseStatus::xfail);
+  expect_rejected(FailureClass::test, "Ring.Wraps", "expected now (xfail), but runs on the base");
+}
+
+TEST_F(TestsGateTest, TakesAnExpectedFailureThatPassesForAPass) {
+  base().cases = with_status(passing(kIds), "Ring.Wraps", CaseStatus::xfail);
+  change().cases = with_status(passing(kIds), "Ring.Wraps", CaseStatus::xpass);
+  EXPECT_EQ(task_.judge().verdict, Verdict::accepted);
+}
+
 TEST_F(TestsGateTest, LeavesAClaimToTheGateThatKnowsTheTest) {
   task_.evidence.claims.fixes = {"Late.Fixed"};
   tasks::Step late = task_.policy.steps[1];

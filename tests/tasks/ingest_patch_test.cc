@@ -1,6 +1,6 @@
 // Patches as `ingest take` takes them in.
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <optional>

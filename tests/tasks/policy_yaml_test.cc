@@ -309,8 +309,12 @@ TEST(PolicyYaml, RefusesWrongGates) {
   EXPECT_SAYS(with_gate("{kind: tests, steps: [test, test]}"), "stands twice");
   EXPECT_SAYS(with_gate("{kind: tests, steps: [build]}"), "needs a report of tests");
   EXPECT_SAYS(with_gate("{kind: tests, steps: [bench]}"), "needs a report of tests");
+  Parts parts_of_figures;
+  parts_of_figures.steps += "  figures: {needs: [build], run: f, report: {metrics: m.json}}\n";
+  parts_of_figures.gates += "  g: {kind: tests, steps: [figures]}\n";
+  EXPECT_SAYS(problems_of(parts_of_figures.text()), "needs a report of tests");
   EXPECT_SAYS(with_gate("{kind: benchmark}"), "needs 'step'");
-  EXPECT_SAYS(with_gate("{kind: benchmark, step: test}"), "needs a google-benchmark report");
+  EXPECT_SAYS(with_gate("{kind: benchmark, step: test}"), "needs a report of benchmarks");
   EXPECT_SAYS(with_gate("{kind: diff}"), "needs at least one of");
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, inconclusive: maybe}"), "block, ask, pass");
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 #include <string>
 
@@ -18,7 +17,7 @@ namespace tasks {
 namespace {
 
 std::string sample(std::string_view name) {
-  std::ifstream file(tests::source_dir() / "tests/tasks/reports" / name, std::ios::binary);
+  std::ifstream file(tests::source_dir() / "tests/tasks/corpus" / name, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_FALSE(text.str().empty()) << name;
@@ -45,7 +44,8 @@ std::string error_of(ReportFormat format, std::string_view bytes) {
 // ---- GoogleTest
 
 TEST(GtestJson, TellsTheCasesOfARealFileApart) {
-  const ParsedReport report = read_report(ReportFormat::gtest_json, sample("gtest_traps.json"));
+  const ParsedReport report =
+      read_report(ReportFormat::gtest_json, sample("gtest-json/traps.json"));
   ASSERT_EQ(report.error, "");
   EXPECT_EQ(report.tests.cases.size(), 11U);
   EXPECT_EQ(status_of(report, "S.Pass"), CaseStatus::passed);
@@ -59,7 +59,8 @@ TEST(GtestJson, TellsTheCasesOfARealFileApart) {
 }
 
 TEST(GtestJson, KeepsEveryFailureOfACaseWithItsPlace) {
-  const ParsedReport report = read_report(ReportFormat::gtest_json, sample("gtest_traps.json"));
+  const ParsedReport report =
+      read_report(ReportFormat::gtest_json, sample("gtest-json/traps.json"));
   const TestCase& fail = find(report, "S.Fail");
   EXPECT_SAYS(fail.message, "Expected equality of these values");
   EXPECT_SAYS(fail.message, "second");
@@ -68,21 +69,24 @@ TEST(GtestJson, KeepsEveryFailureOfACaseWithItsPlace) {
 }
 
 TEST(GtestJson, ShowsControlCharactersInsteadOfPassingThemOn) {
-  const ParsedReport report = read_report(ReportFormat::gtest_json, sample("gtest_traps.json"));
+  const ParsedReport report =
+      read_report(ReportFormat::gtest_json, sample("gtest-json/traps.json"));
   const std::string& message = find(report, "S.Fail").message;
   EXPECT_SAYS(message, "bad \\x01 \\x1B[31m ]]> ÿ end");
   EXPECT_EQ(message.find('\x1B'), std::string::npos);
 }
 
 TEST(GtestJson, CountsACaseWhoseSuiteFailedInItsSetUpAsAnError) {
-  const ParsedReport report = read_report(ReportFormat::gtest_json, sample("gtest_traps.json"));
+  const ParsedReport report =
+      read_report(ReportFormat::gtest_json, sample("gtest-json/traps.json"));
   EXPECT_EQ(status_of(report, "FailFix.A"), CaseStatus::error);
   EXPECT_SAYS(find(report, "FailFix.A").message, "SetUpTestSuite");
 }
 
 // GoogleTest 1.12 writes the same for a case that ran and for one that SetUpTestSuite skipped.
 TEST(GtestJson, CannotTellACaseThatItsSuiteSkippedFromOneThatPassed) {
-  const ParsedReport report = read_report(ReportFormat::gtest_json, sample("gtest_traps.json"));
+  const ParsedReport report =
+      read_report(ReportFormat::gtest_json, sample("gtest-json/traps.json"));
   EXPECT_EQ(status_of(report, "SkipFix.A"), CaseStatus::passed);
 }
 
@@ -133,7 +137,7 @@ TEST(GtestJson, RefusesFilesThatHideCases) {
 
 TEST(GtestJson, RefusesWhatIsNotJson) {
   const auto error = [](std::string_view text) { return error_of(ReportFormat::gtest_json, text); };
-  const std::string whole = sample("gtest_traps.json");
+  const std::string whole = sample("gtest-json/traps.json");
   EXPECT_SAYS(error(whole.substr(0, whole.size() / 2)), "line ");
   EXPECT_SAYS(error(""), "the file ends too early");
   EXPECT_SAYS(error("{\"testsuites\":[]} x"), "something follows");
@@ -155,7 +159,8 @@ TEST(GtestJson, ReplacesBytesThatAreNoUtf8) {
 // ---- CTest
 
 TEST(CtestJunit, TellsTheCasesOfARealFileApart) {
-  const ParsedReport report = read_report(ReportFormat::ctest_junit, sample("ctest_traps.xml"));
+  const ParsedReport report =
+      read_report(ReportFormat::ctest_junit, sample("ctest-junit/traps.xml"));
   ASSERT_EQ(report.error, "");
   EXPECT_EQ(report.tests.cases.size(), 12U);
   EXPECT_EQ(status_of(report, "pass"), CaseStatus::passed);
@@ -172,7 +177,8 @@ TEST(CtestJunit, TellsTheCasesOfARealFileApart) {
 }
 
 TEST(CtestJunit, TakesWhatCouldNotRunAsAnErrorAndNotAsASkip) {
-  const ParsedReport report = read_report(ReportFormat::ctest_junit, sample("ctest_traps.xml"));
+  const ParsedReport report =
+      read_report(ReportFormat::ctest_junit, sample("ctest-junit/traps.xml"));
   EXPECT_EQ(status_of(report, "missing"), CaseStatus::error);
   EXPECT_SAYS(find(report, "missing").message, "Unable to find executable");
   EXPECT_EQ(status_of(report, "needfx"), CaseStatus::error);
@@ -221,7 +227,7 @@ TEST(CtestJunit, RefusesFilesThatCannotBeBelieved) {
   EXPECT_SAYS(error(ctest("", "tests=\"3\"")), "counts 3 tests but lists only 0");
   EXPECT_SAYS(error(ctest("<testcase name='a' status='run'/><testcase name='a' status='run'/>")),
               "two test cases");
-  EXPECT_SAYS(error(ctest("<testcase name='a'/>")), "without name or status");
+  EXPECT_SAYS(error(ctest("<testcase name='a'/>")), "without a status");
   EXPECT_SAYS(error("<testsuites/>"), "not CTest's JUnit");
   EXPECT_SAYS(error("<testsuite/><testsuite/>"), "more than one root");
   EXPECT_SAYS(error("<!DOCTYPE x [<!ENTITY a 'b'>]><testsuite/>"), "document type");
@@ -238,7 +244,8 @@ TEST(CtestJunit, RefusesFilesThatCannotBeBelieved) {
 
 // The raw 0xFF of this file makes it no XML; it is GoogleTest's, so the root is wrong too.
 TEST(CtestJunit, DoesNotTakeGoogleTestsXmlForItsOwn) {
-  EXPECT_SAYS(error_of(ReportFormat::ctest_junit, sample("gtest_traps.xml")), "not CTest's JUnit");
+  EXPECT_SAYS(error_of(ReportFormat::ctest_junit, sample("gtest-xml/traps.xml")),
+              "not CTest's JUnit");
 }
 
 // ---- Google Benchmark
@@ -252,7 +259,7 @@ const BenchRow& row(const ParsedReport& report, std::string_view name) {
 
 TEST(GoogleBenchmark, ReadsTheIterationsOfARealFileAndNoAggregates) {
   const ParsedReport report =
-      read_report(ReportFormat::google_benchmark, sample("benchmark_traps.json"));
+      read_report(ReportFormat::google_benchmark, sample("google-benchmark/traps.json"));
   ASSERT_EQ(report.error, "");
   ASSERT_EQ(report.bench.rows.size(), 5U);
   for (int i = 0; i < 3; ++i) {
@@ -268,7 +275,7 @@ TEST(GoogleBenchmark, ReadsTheIterationsOfARealFileAndNoAggregates) {
 
 TEST(GoogleBenchmark, TakesAFailedBenchmarkAndOneWithNaNAsErrors) {
   const ParsedReport report =
-      read_report(ReportFormat::google_benchmark, sample("benchmark_traps.json"));
+      read_report(ReportFormat::google_benchmark, sample("google-benchmark/traps.json"));
   EXPECT_EQ(row(report, "E").error, "error: no gpu");
   EXPECT_SAYS(row(report, "M/iterations:2/manual_time").error, "NaN or infinite");
   EXPECT_EQ(row(report, "M/iterations:2/manual_time").clock, BenchClock::manual);
@@ -350,10 +357,10 @@ TEST(GoogleBenchmark, RefusesFilesThatCannotBeBelieved) {
 
 TEST(Reports, ComeBackFromTheirJson) {
   for (const auto& [format, name] :
-       {std::pair{ReportFormat::gtest_json, "gtest_traps.json"},
-        std::pair{ReportFormat::ctest_junit, "ctest_traps.xml"},
-        std::pair{ReportFormat::google_benchmark, "benchmark_traps.json"},
-        std::pair{ReportFormat::gtest_json, "ctest_traps.xml"}}) {
+       {std::pair{ReportFormat::gtest_json, "gtest-json/traps.json"},
+        std::pair{ReportFormat::ctest_junit, "ctest-junit/traps.xml"},
+        std::pair{ReportFormat::google_benchmark, "google-benchmark/traps.json"},
+        std::pair{ReportFormat::gtest_json, "ctest-junit/traps.xml"}}) {
     const ParsedReport report = read_report(format, sample(name));
     const os::Result<ParsedReport> back = report_from_json(report_to_json(report));
     ASSERT_TRUE(back) << back.error().message;
@@ -404,33 +411,6 @@ TEST(Reports, RefuseNamesThatAreTooLong) {
               "over 1024 bytes");
 }
 
-// Any damage to a real file is read or refused; nothing crashes, and what is read comes back.
-TEST(Reports, SurviveMutations) {
-  const unsigned seed = 20'261'130;
-  std::mt19937 random(seed);
-  for (const auto& [format, name] :
-       {std::pair{ReportFormat::gtest_json, "gtest_traps.json"},
-        std::pair{ReportFormat::ctest_junit, "ctest_traps.xml"},
-        std::pair{ReportFormat::google_benchmark, "benchmark_traps.json"}}) {
-    const std::string good = sample(name);
-    for (int round = 0; round < 300; ++round) {
-      std::string text = good;
-      for (auto edits = random() % 4 + 1; edits > 0; --edits) {
-        const std::size_t at = random() % text.size();
-        if (random() % 2 == 0)
-          text.erase(at, std::min<std::size_t>(random() % 20 + 1, text.size() - at));
-        else
-          text[at] = static_cast<char>(random() % 256);
-        if (text.empty()) break;
-      }
-      const ParsedReport report = read_report(format, text);
-      const os::Result<ParsedReport> back = report_from_json(report_to_json(report));
-      ASSERT_TRUE(back) << "seed " << seed << ": " << back.error().message;
-      ASSERT_EQ(*back, report) << "seed " << seed;
-    }
-  }
-}
-
 TEST(CleanText, ShowsWhatCouldActOnATerminal) {
   using reports::clean_text;
   EXPECT_EQ(clean_text("a\x1B[0m\x7F\tb\n", 100), "a\\x1B[0m\\x7F\tb\n");
@@ -454,8 +434,8 @@ TEST(Reader, AnswersForEveryFileAndOnlyThenEndsWithZero) {
     text << file.rdbuf();
     return std::pair{WEXITSTATUS(status), text.str()};
   };
-  const std::string folder = tests::source_dir() / "tests/tasks/reports/";
-  const auto [good, json] = run("gtest-json " + folder + "gtest_traps.json");
+  const std::string folder = tests::source_dir() / "tests/tasks/corpus/";
+  const auto [good, json] = run("gtest-json " + folder + "gtest-json/traps.json");
   EXPECT_EQ(good, 0);
   const os::Result<ParsedReport> report = report_from_json(json);
   ASSERT_TRUE(report) << report.error().message;
@@ -463,6 +443,10 @@ TEST(Reader, AnswersForEveryFileAndOnlyThenEndsWithZero) {
   const auto [missing, why] = run("tap /nonexistent");
   EXPECT_EQ(missing, 0);
   EXPECT_SAYS(why, "/nonexistent");
+  const auto [named, row] =
+      run("criterion " + folder + "criterion/linear.json target/criterion/g/f/new/estimates.json");
+  EXPECT_EQ(named, 0);
+  EXPECT_SAYS(row, R"("name":"g/f")");
   EXPECT_EQ(run("junit /nonexistent").first, 2);
   EXPECT_EQ(run("").first, 2);
 }
