@@ -21,19 +21,19 @@ struct TypeFacts {
   std::string_view name;
   std::size_t size;
 };
-constexpr std::array<TypeFacts, 13> kTypes{{{"bool", 1},
-                                            {"int8", 1},
-                                            {"int16", 2},
-                                            {"int32", 4},
-                                            {"int64", 8},
-                                            {"uint8", 1},
-                                            {"uint16", 2},
-                                            {"uint32", 4},
-                                            {"uint64", 8},
-                                            {"float16", 2},
-                                            {"bfloat16", 2},
-                                            {"float32", 4},
-                                            {"float64", 8}}};
+constexpr std::array<TypeFacts, 13> kTypeFacts{{{"bool", 1},
+                                                {"int8", 1},
+                                                {"int16", 2},
+                                                {"int32", 4},
+                                                {"int64", 8},
+                                                {"uint8", 1},
+                                                {"uint16", 2},
+                                                {"uint32", 4},
+                                                {"uint64", 8},
+                                                {"float16", 2},
+                                                {"bfloat16", 2},
+                                                {"float32", 4},
+                                                {"float64", 8}}};
 
 constexpr std::size_t kChunk = 32'768;
 
@@ -113,11 +113,11 @@ os::Result<void> check_cover(const std::vector<ArrayLayout>& layouts, std::uint6
 }  // namespace
 
 std::string_view element_type_name(ElementType type) {
-  return kTypes.at(static_cast<std::size_t>(type)).name;
+  return kTypeFacts.at(static_cast<std::size_t>(type)).name;
 }
 
 std::size_t element_size(ElementType type) {
-  return kTypes.at(static_cast<std::size_t>(type)).size;
+  return kTypeFacts.at(static_cast<std::size_t>(type)).size;
 }
 
 bool is_floating(ElementType type) { return type >= ElementType::f16; }

@@ -75,7 +75,8 @@ class Corpus : public testing::TestWithParam<std::string> {};
 
 TEST_P(Corpus, IsReadAsExpected) {
   const fs::path file = corpus() / GetParam();
-  const os::Result<ReportFormat> format = parse_report_format(fs::path(GetParam()).parent_path());
+  const os::Result<ReportFormat> format =
+      parse_report_format(fs::path(GetParam()).parent_path().string());
   ASSERT_TRUE(format.has_value()) << "no such format: " << GetParam();
   const ParsedReport report = read_report(*format, bytes_of(file), GetParam());
   const std::string reading = describe(report);
@@ -89,8 +90,8 @@ TEST_P(Corpus, IsReadAsExpected) {
   EXPECT_EQ(*again, report);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Corpus, testing::ValuesIn(samples()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Files, Corpus, testing::ValuesIn(samples()), [](const auto& sample) {
+  std::string name = sample.param;
   std::ranges::replace_if(
       name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;

@@ -110,8 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Readers, Fuzz,
                          testing::Values("gtest-json", "gtest-xml", "ctest-junit", "pytest",
                                          "catch2", "nextest", "go-test", "tap", "google-benchmark",
                                          "criterion", "metrics", "npy", "safetensors"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& reader) {
+                           std::string name = reader.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
