@@ -35,6 +35,24 @@ os::Result<void> mount_tmpfs(const std::string& target, const Tmpfs& options) {
   return {};
 }
 
+os::Result<os::Fd> make_tmpfs(const Tmpfs& options) {
+  const os::Fd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
+  if (!context.is_open()) return os::fail_errno("open a tmpfs");
+  const auto set = [&context](const char* key, const std::string& value) {
+    return ::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value.c_str(), 0) == 0;
+  };
+  if (!set("size", std::to_string(options.size.count)) ||
+      !set("nr_inodes", std::to_string(options.inodes)) ||
+      !set("mode", fmt::format("{:o}", options.mode)) || !set("uid", std::to_string(options.uid)) ||
+      !set("gid", std::to_string(options.gid)) ||
+      ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+    return os::fail_errno("set up a tmpfs");
+  os::Fd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC,
+                         static_cast<unsigned>(attribute_flags(options.flags))));
+  if (!mount.is_open()) return os::fail_errno("mount a tmpfs");
+  return mount;
+}
+
 os::Result<void> mount_overlay(const std::string& target, const OverlayLayers& layers) {
   const std::string data = fmt::format(
       "lowerdir={},upperdir={},workdir={},xino=on,redirect_dir=on,index=off,metacopy=off",

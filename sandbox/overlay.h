@@ -29,6 +29,8 @@ struct Tmpfs {
   MountFlags flags = {};
 };
 os::Result<void> mount_tmpfs(const std::string& target, const Tmpfs& options);
+// The same as a detached mount (fsmount(2)).
+os::Result<os::Fd> make_tmpfs(const Tmpfs& options);
 
 // The layers of one overlay; paths of at most some 40 characters each, without ':' and ','.
 struct OverlayLayers {

@@ -44,6 +44,14 @@ struct IdRange {
 // Inside a sandbox commands run as this user ("build"), never as 0.
 inline constexpr std::uint32_t kInnerUid = 1000;
 
+// How much of the next sandbox a jail makes while it waits for its command. What is made ahead is
+// used by one command and never again.
+enum class Ahead : std::uint8_t {
+  nothing,
+  namespaces,  // a cgroup and a network namespace
+  sandbox      // all but what the command alone sees
+};
+
 // What an executor lets one jail do. Fixed for the jail's life.
 struct Bounds {
   std::string attempt;            // plain name, for messages
@@ -55,6 +63,7 @@ struct Bounds {
   os::Bytes memory;               // the lease: no run's memory limit may exceed it
   std::vector<std::string> gaps_allowed;     // names of protections that may be missing
   std::vector<std::string> read_only_paths;  // further host paths shown read-only (operator's)
+  Ahead ahead = Ahead::sandbox;
   bool operator==(const Bounds&) const = default;
 };
 

@@ -4,7 +4,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 
 # Values and their JSON apart, for programs that only read and write them.
-add_library(sandbox_wire STATIC outcome.cc wire.cc wire_json.cc)
+add_library(sandbox_wire STATIC environment.cc outcome.cc wire.cc wire_json.cc)
 target_link_libraries(sandbox_wire PUBLIC sandbox_os nlohmann_json::nlohmann_json
   PRIVATE fmt::fmt project_warnings project_sanitizers)
 
@@ -34,12 +34,14 @@ if(PROOFHOUSE_RUNNER)
     jail/copy.cc
     jail/execution.cc
     jail/jail.cc
+    jail/launch.cc
     jail/lockdown.cc
     jail/main.cc
     jail/mounts.cc
     jail/namespaces.cc
     jail/output.cc
     jail/publish.cc
+    jail/ready.cc
     jail/run.cc
     jail/stage.cc
     jail/supervisor.cc

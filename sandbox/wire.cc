@@ -49,6 +49,10 @@ struct Names<MountSource> {
   static constexpr std::array<std::string_view, 3> kAll{"output", "input", "repository"};
 };
 template <>
+struct Names<Ahead> {
+  static constexpr std::array<std::string_view, 3> kAll{"nothing", "namespaces", "sandbox"};
+};
+template <>
 struct Names<Profile> {
   static constexpr std::array<std::string_view, 2> kAll{"step", "strict"};
 };
@@ -214,6 +218,7 @@ struct Fields<Bounds> {
     archive("memory", bounds.memory);
     archive("gaps_allowed", bounds.gaps_allowed);
     archive("read_only_paths", bounds.read_only_paths);
+    archive("ahead", bounds.ahead);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sandbox/environment.h"
 #include "sandbox/os/failpoint.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
@@ -44,11 +45,7 @@ std::string tree_of(const IngestResult& change, Side side) {
 }
 
 std::vector<std::string> environment_of(const Step& step, const std::string& seed) {
-  std::map<std::string, std::string> values{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                                            {"HOME", "/home/build"},
-                                            {"TMPDIR", "/tmp"},
-                                            {"LANG", "C.UTF-8"},
-                                            {"TZ", "UTC"}};
+  std::map<std::string, std::string> values = sandbox::default_environment(step.limits);
   for (const auto& [name, value] : step.environment) values[name] = value;
   if (!seed.empty()) values["PROOFHOUSE_SEED"] = seed;
   std::vector<std::string> list;

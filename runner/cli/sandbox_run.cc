@@ -18,6 +18,7 @@
 
 #include "runner/cli/terminal.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/environment.h"
 #include "sandbox/host.h"
 #include "sandbox/jail_client.h"
 #include "sandbox/os/files.h"
@@ -162,11 +163,7 @@ class PrivateJail {
 };
 
 std::vector<std::string> environment_of(const SandboxRunOptions& options) {
-  std::map<std::string, std::string> values{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                                            {"HOME", "/home/build"},
-                                            {"TMPDIR", "/tmp"},
-                                            {"LANG", "C.UTF-8"},
-                                            {"TZ", "UTC"}};
+  std::map<std::string, std::string> values = sandbox::default_environment(options.limits);
   for (const std::string& variable : options.environment) {
     const std::size_t equals = variable.find('=');
     values[variable.substr(0, equals)] = variable.substr(equals + 1);

@@ -94,6 +94,11 @@ Client::Event Client::check() {
   return is_gone_ ? Event::gone : Event::none;
 }
 
+bool Client::is_idle() const {
+  std::array<pollfd, 2> fds = watched();
+  return !is_gone_ && waiting_.empty() && ::poll(fds.data(), fds.size(), 0) == 0;
+}
+
 void Client::answer(const Reply& reply) {
   const std::string packet = encode(reply);
   const ssize_t sent = ::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL);

@@ -32,6 +32,8 @@ class Client {
   enum class Event : std::uint8_t { none, cancel, gone };
   Event check();
 
+  // True when no request waits to be taken up.
+  bool is_idle() const;
   void answer(const Reply& reply);
   bool is_gone() const { return is_gone_; }
 

@@ -2,10 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,24 +14,10 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr int kNamespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 // Less CPU time than that over a whole idle period is none: a sleeping process is woken now and
 // then.
 constexpr std::int64_t kIdleCpuUs = 1000;
 constexpr milliseconds kCpuSample{100};
-
-struct Pipe {
-  os::Fd read;
-  os::Fd write;
-};
-
-os::Result<Pipe> make_pipe() {
-  std::array<int, 2> raw{};
-  if (::pipe2(raw.data(), O_CLOEXEC) != 0) return os::fail_errno("make a pipe");
-  Pipe pipe{os::Fd(raw[0]), os::Fd(raw[1])};
-  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) return os::fail_errno("set pipe flags");
-  return pipe;
-}
 
 // Owned by the command's user, who may open /dev/stdout anew.
 os::Result<Pipe> make_output_pipe(std::uint32_t user) {
@@ -44,52 +26,24 @@ os::Result<Pipe> make_output_pipe(std::uint32_t user) {
   return pipe;
 }
 
-// fork(2) into new namespaces; the supervisor's pidfd comes along.
-os::Result<pid_t> clone_supervisor(os::Fd& pidfd) {
-  int raw = -1;
-  const auto flags = static_cast<unsigned long>(kNamespaces | CLONE_PIDFD | SIGCHLD);
-  const long pid = ::syscall(SYS_clone, flags, nullptr, &raw, nullptr, 0);
-  if (pid < 0) return os::fail_errno("clone into new namespaces");
-  if (pid > 0) pidfd = os::Fd(raw);
-  return static_cast<pid_t>(pid);
-}
-
 }  // namespace
 
-Execution::Execution(Execution&& other) noexcept
-    : parts_(other.parts_),
-      supervisor_(std::exchange(other.supervisor_, -1)),
-      pidfd_(std::move(other.pidfd_)),
-      output_(std::move(other.output_)),
-      error_output_(std::move(other.error_output_)),
-      report_(std::move(other.report_)),
-      report_closed_(other.report_closed_),
-      started_(other.started_),
-      ending_(other.ending_),
-      start_(other.start_),
-      last_activity_(other.last_activity_),
-      last_sample_(other.last_sample_),
-      cpu_at_activity_us_(other.cpu_at_activity_us_) {}
-
-Execution::~Execution() { kill_supervisor(); }
-
-os::Result<Execution> Execution::start(CommandSetup setup, const Parts& parts) {
+os::Result<Execution> Execution::start(Order order, std::uint32_t user, const Parts& parts) {
   Execution execution(parts);
-  Pipe output = TRY(make_output_pipe(setup.user_id));
-  Pipe report = TRY(make_pipe());
+  Pipe output = TRY(make_output_pipe(user));
   Pipe error_output;
-  if (parts.error_output != nullptr) error_output = TRY(make_output_pipe(setup.user_id));
-  setup.output = output.write.get();
-  setup.error_output =
+  if (parts.error_output != nullptr) error_output = TRY(make_output_pipe(user));
+  order.output = output.write.get();
+  order.error_output =
       parts.error_output != nullptr ? error_output.write.get() : output.write.get();
-  setup.report = report.write.get();
-  execution.start_ = Clock::now();
-  const pid_t pid = TRY(clone_supervisor(execution.pidfd_));
-  if (pid == 0) supervise(setup);
-  execution.supervisor_ = pid;
   execution.output_ = std::move(output.read);
   execution.error_output_ = std::move(error_output.read);
-  execution.report_ = std::move(report.read);
+  const Report report = TRY(parts.launch.execute(std::move(order)));
+  if (report.kind == Report::Kind::started)
+    execution.started_ = report;
+  else
+    execution.ending_.failed = report;
+  execution.start_ = Clock::now();
   execution.last_activity_ = execution.start_;
   execution.last_sample_ = execution.start_;
   return execution;
@@ -118,7 +72,7 @@ os::Result<void> Execution::wait_once() {
   const std::array<pollfd, 2> client = parts_.client.watched();
   std::array<pollfd, 5> fds{pollfd{output_.get(), POLLIN, 0},
                             pollfd{error_output_.get(), POLLIN, 0},
-                            pollfd{report_.get(), POLLIN, 0}, client[0], client[1]};
+                            pollfd{parts_.launch.report(), POLLIN, 0}, client[0], client[1]};
   const auto timeout = static_cast<int>(std::min<std::int64_t>(next_check().count(), 60'000));
   if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) return os::fail_errno("poll");
   if (fds[0].revents != 0 || fds[1].revents != 0) TRY(read_output());
@@ -161,7 +115,7 @@ os::Result<void> Execution::read_stream(os::Fd& pipe, Output& output) {
 void Execution::read_report() {
   while (true) {
     Report report;
-    const ssize_t got = ::read(report_.get(), &report, sizeof(report));
+    const ssize_t got = ::read(parts_.launch.report(), &report, sizeof(report));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return;
     if (got != sizeof(report)) {
@@ -171,10 +125,6 @@ void Execution::read_report() {
     report.step.back() = '\0';
     if (report.kind == Report::Kind::failed && !ending_.failed) ending_.failed = report;
     if (report.kind == Report::Kind::ended) ending_.ended = report;
-    if (report.kind != Report::Kind::started) continue;
-    started_ = report;
-    start_ = Clock::now();
-    last_activity_ = start_;
   }
 }
 
@@ -223,7 +173,6 @@ os::Result<void> Execution::check_deadlines() {
 // A command ends with its first process: what it left is killed at once, and counted.
 os::Result<void> Execution::end() {
   const os::Result<std::int64_t> killed = parts_.group.kill_all();
-  kill_supervisor();
   if (!killed) return std::unexpected(killed.error());
   if (ending_.ended && ending_.forced == Forced::none) ending_.left_behind = *killed;
   // The supervisor may have told more in the meantime, but whoever was first is right.
@@ -231,13 +180,6 @@ os::Result<void> Execution::end() {
   TRY(read_output());
   ending_.forced = forced;
   return {};
-}
-
-void Execution::kill_supervisor() {
-  if (supervisor_ < 0) return;
-  ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) continue;
-  supervisor_ = -1;
 }
 
 }  // namespace sandbox::jail

@@ -7,7 +7,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/jail/client.h"
 #include "sandbox/jail/output.h"
-#include "sandbox/jail/supervisor.h"
+#include "sandbox/jail/launch.h"
 
 namespace sandbox::jail {
 
@@ -24,7 +24,7 @@ struct Ending {
   std::int64_t left_behind = 0;  // processes killed after the command had ended
 };
 
-// Starts the supervisor in new pid, mount, ipc, uts and network namespaces. Single-threaded.
+// Single-threaded.
 class Execution {
  public:
   // Borrows all for its life. `error_output` may be null: then both streams are `output`.
@@ -32,22 +32,16 @@ class Execution {
     const RunRequest& request;
     Cgroup& group;
     Client& client;
+    Launch& launch;
     Output& output;
     Output* error_output;
   };
 
-  // `setup` lacks only its descriptors for output and report.
-  static os::Result<Execution> start(CommandSetup setup, const Parts& parts);
+  // Makes the pipes of the command and starts it; `order` lacks only its descriptors for output.
+  static os::Result<Execution> start(Order order, std::uint32_t user, const Parts& parts);
 
-  Execution(Execution&&) noexcept;
-  Execution& operator=(Execution&&) = delete;
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
-  // Kills what is left.
-  ~Execution();
-
-  // Returns when the command has ended or was ended, everything in its cgroup is dead, the
-  // supervisor is reaped and all output is read.
+  // Returns when the command has ended or was ended, everything in its cgroup is dead and all
+  // output is read. Its supervisor still lives.
   os::Result<Ending> watch();
 
  private:
@@ -63,14 +57,10 @@ class Execution {
   std::chrono::milliseconds sample_interval() const;
   std::chrono::milliseconds next_check() const;
   os::Result<void> end();
-  void kill_supervisor();
 
   Parts parts_;
-  pid_t supervisor_ = -1;
-  os::Fd pidfd_;
   os::Fd output_;
   os::Fd error_output_;
-  os::Fd report_;
   bool report_closed_ = false;
   std::optional<Report> started_;
   Ending ending_;

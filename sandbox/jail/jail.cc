@@ -58,7 +58,13 @@ os::Result<std::unique_ptr<Jail>> Jail::start() {
 }
 
 os::Result<void> Jail::serve() {
-  while (const std::optional<Request> request = client_.next()) answer(*request);
+  while (const std::optional<Request> request = client_.next()) {
+    answer(*request);
+    TRY(settle());
+    // A sandbox that cannot be made now is made when it is asked for, and the error is told then.
+    if (last_domain_ && client_.is_idle() && !get_ready(*last_domain_)) last_domain_.reset();
+  }
+  ready_.clear();
   TRY(group_.kill_all());
   return group_.remove();
 }

@@ -9,6 +9,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/jail/client.h"
 #include "sandbox/jail/execution.h"
+#include "sandbox/jail/ready.h"
 #include "sandbox/jail/stage.h"
 #include "sandbox/jail/views.h"
 #include "sandbox/jail/workspaces.h"
@@ -27,8 +28,21 @@ struct OutTree {
   Domain domain = Domain::change;
 };
 
-// What one run needs besides its request; released when it is over.
-struct RunParts;
+// What one run needs besides its request; released when its result was told.
+struct RunParts {
+  std::string path;  // "runs/<id>"
+  os::Fd directory;
+  Order order;
+  std::vector<ExtraView> views;
+  std::optional<Ready> ready;
+  Workspace* workspace = nullptr;
+  os::Fd workspace_mount;  // what becomes /workspace, and its directory
+  os::Fd workspace_directory;
+  os::Fd out_mount;
+  std::string out;      // path of the tmpfs behind /out, empty: none
+  os::Fd file_system;  // what the command writes /workspace to
+  std::vector<std::string> gaps;
+};
 
 class Jail {
  public:
@@ -56,13 +70,21 @@ class Jail {
                            RunParts& parts);
   os::Result<void> prepare_places(const RunRequest& request, RunParts& parts);
   os::Result<void> prepare_mounts(const RunRequest& request, RunParts& parts);
-  os::Result<void> prepare_group(const RunRequest& request, RunParts& parts);
+  os::Result<void> prepare_limits(const RunRequest& request, RunParts& parts);
   os::Result<RunResult> execute(const RunRequest& request, RunParts& parts);
   os::Result<void> finish(const RunRequest& request, RunParts& parts, const Ending& ending,
                           RunResult& result);
   os::Result<os::Fd> make_run_directory(const std::string& id);
   os::Result<const SeccompPolicy*> policy(Profile profile);
+  // Kills and removes what the last run left. Done after its result was told and before the next.
+  os::Result<void> settle();
   FileOwner owner() const { return {bounds_.attempt_uid, bounds_.attempt_gid}; }
+
+  // ready.cc
+  os::Result<Place> place_of(Domain domain, const Ready& ready);
+  os::Result<Ready> make_ready();
+  os::Result<Ready> take_ready(Domain domain);
+  os::Result<void> get_ready(Domain domain);
 
   // publish.cc
   os::Result<void> check_tree_id(const PublishRequest& request, int source);
@@ -79,6 +101,11 @@ class Jail {
   std::map<Profile, SeccompPolicy> policies_;
   std::string beginning_;  // of the output of the last command
   int checks_ = 0;
+  int groups_ = 0;
+  SpareStacks spare_stacks_;
+  std::map<Domain, Ready> ready_;
+  std::optional<Domain> last_domain_;  // of a run that went well
+  std::unique_ptr<RunParts> ended_;    // of the last run: not yet settled
 };
 
 }  // namespace sandbox::jail

@@ -1,6 +1,7 @@
 #include "sandbox/jail/lockdown.h"
 
 #include <grp.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,6 +54,11 @@ os::Result<void> load_program(const std::vector<sock_filter>& filter) {
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
     return os::fail_errno("load seccomp filter");
   return {};
+}
+
+sock_filter instruction(int code, std::uint32_t value, int if_true = 0, int if_false = 0) {
+  return {static_cast<std::uint16_t>(code), static_cast<std::uint8_t>(if_true),
+          static_cast<std::uint8_t>(if_false), value};
 }
 
 }  // namespace
@@ -97,6 +104,28 @@ os::Result<void> load_seccomp(const SeccompPolicy& policy) {
   // The list of calls goes last: it refuses seccomp(2) itself.
   TRY(load_program(policy.arguments));
   return load_program(policy.allowed);
+}
+
+os::Result<void> load_supervisor_filter() {
+  constexpr std::array kCalls{SYS_wait4, SYS_poll,          SYS_write,      SYS_statfs,
+                              SYS_exit,  SYS_clock_gettime, SYS_exit_group, SYS_rt_sigreturn};
+  constexpr int kLoad = BPF_LD | BPF_W | BPF_ABS;
+  constexpr int kEqual = BPF_JMP | BPF_JEQ | BPF_K;
+  std::array<sock_filter, kCalls.size() + 5> filter{
+      instruction(kLoad, offsetof(seccomp_data, arch)),
+      instruction(kEqual, AUDIT_ARCH_X86_64, 0, kCalls.size() + 1),
+      instruction(kLoad, offsetof(seccomp_data, nr))};
+  std::size_t at = 3;
+  for (const long call : kCalls) {
+    const auto to_allow = static_cast<int>(kCalls.size() + 3 - at);
+    filter[at++] = instruction(kEqual, static_cast<std::uint32_t>(call), to_allow);
+  }
+  filter[at++] = instruction(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+  filter[at] = instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+    return os::fail_errno("load the supervisor's filter");
+  return {};
 }
 
 }  // namespace sandbox::jail

@@ -23,4 +23,8 @@ os::Result<void> leave_keyrings();
 // Loads both filter programs; the process needs no_new_privs.
 os::Result<void> load_seccomp(const SeccompPolicy& policy);
 
+// What a supervisor may call once its command runs: wait, poll, write, statfs, exit. Anything else,
+// and any other architecture, ends it. The process needs no_new_privs.
+os::Result<void> load_supervisor_filter();
+
 }  // namespace sandbox::jail

@@ -45,39 +45,38 @@ os::Result<void> mount_proc(const std::string& root) {
   return {};
 }
 
-os::Result<void> mount_private(const CommandSetup& setup) {
-  for (const PrivateMount& mount : private_mounts(*setup.request)) {
-    const std::uint32_t owner = mount.mode == 01777 ? setup.root_id : setup.user_id;
-    TRY(mount_tmpfs(setup.root + mount.target, {.size = mount.size,
-                                                .inodes = mount.inodes,
-                                                .uid = owner,
-                                                .gid = owner,
-                                                .mode = mount.mode}));
+os::Result<void> mount_private(const Place& place, const Order& order) {
+  for (const PrivateMount& mount : private_mounts(*order.request)) {
+    const std::uint32_t owner = mount.mode == 01777 ? place.root_id : place.user_id;
+    TRY(mount_tmpfs(mount.target, {.size = mount.size,
+                                   .inodes = mount.inodes,
+                                   .uid = owner,
+                                   .gid = owner,
+                                   .mode = mount.mode}));
   }
-  if (!setup.workspace.empty()) TRY(bind(setup.workspace, setup.root + "/workspace"));
-  if (!setup.out.empty()) TRY(bind(setup.out, setup.root + "/out"));
+  if (order.workspace >= 0) TRY(attach_mount(order.workspace, "/workspace"));
+  if (order.out >= 0) TRY(attach_mount(order.out, "/out"));
   return {};
 }
 
 // Mount points of what this command alone sees lie in small file systems of their own: the root
 // below is shared with other commands of the domain.
-os::Result<void> mount_extras(const CommandSetup& setup) {
+os::Result<void> mount_extras(const Place& place, const std::vector<ExtraMount>& mounts) {
   for (const std::string top : {"/needs", "/in"}) {
     bool is_used = false;
-    for (const ExtraMount& mount : setup.mounts)
+    for (const ExtraMount& mount : mounts)
       is_used = is_used || mount.target.starts_with(top + "/");
     if (!is_used) continue;
-    const std::string place = setup.root + top;
-    TRY(mount_tmpfs(place, {.size = os::Bytes{64U << 10U},
-                            .inodes = 1024,
-                            .uid = setup.root_id,
-                            .gid = setup.root_id}));
-    for (const ExtraMount& mount : setup.mounts) {
+    TRY(mount_tmpfs(top, {.size = os::Bytes{64U << 10U},
+                          .inodes = 1024,
+                          .uid = place.root_id,
+                          .gid = place.root_id}));
+    for (const ExtraMount& mount : mounts) {
       if (!mount.target.starts_with(top + "/")) continue;
-      TRY(make_mount_point(setup.root, mount.target, mount.is_directory));
-      TRY(attach_mount(mount.mount, setup.root + mount.target));
+      TRY(make_mount_point("", mount.target, mount.is_directory));
+      TRY(attach_mount(mount.mount, mount.target));
     }
-    TRY(make_read_only(place, 0));
+    TRY(make_read_only(top, 0));
   }
   return {};
 }
@@ -93,17 +92,21 @@ os::Result<void> verify_mounts(const RunRequest& request) {
 
 }  // namespace
 
-os::Result<void> enter_root(const CommandSetup& setup) {
+os::Result<void> enter_root(const Place& place) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return os::fail_errno("make mounts private");
-  TRY(mount_proc(setup.root));
-  TRY(mount_private(setup));
-  TRY(mount_extras(setup));
-  if (::chdir(setup.root.c_str()) != 0) return os::fail_errno("enter the root");
+  TRY(mount_proc(place.root));
+  if (::chdir(place.root.c_str()) != 0) return os::fail_errno("enter the root");
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return os::fail_errno("pivot_root");
   TRY(detach_mount("."));
   if (::chdir("/") != 0) return os::fail_errno("enter the root");
-  return verify_mounts(*setup.request);
+  return {};
+}
+
+os::Result<void> furnish_root(const Place& place, const Order& order) {
+  TRY(mount_private(place, order));
+  TRY(mount_extras(place, order.mounts));
+  return verify_mounts(*order.request);
 }
 
 }  // namespace sandbox::jail

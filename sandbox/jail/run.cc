@@ -15,19 +15,6 @@
 
 namespace sandbox::jail {
 
-struct RunParts {
-  std::string path;  // "runs/<id>"
-  os::Fd directory;
-  CommandSetup setup;
-  std::vector<ExtraView> views;
-  std::vector<os::Fd> join;
-  std::optional<Cgroup> group;
-  Workspace* workspace = nullptr;
-  std::string own_workspace;  // a tmpfs for this run alone, to be unmounted
-  std::string file_system;    // what the command writes /workspace to
-  std::vector<std::string> gaps;
-};
-
 namespace {
 
 // The gap that is slower, not weaker.
@@ -67,9 +54,9 @@ void note_forced(const Ending& ending, const Limits& limits, std::int64_t output
 }
 
 // A tmpfs without a byte or an inode left: a write or a create was refused or is the next to be.
-void note_full(const std::string& path, bool& disk, bool& inodes) {
+void note_full(int file_system, bool& disk, bool& inodes) {
   struct statfs info{};
-  if (path.empty() || ::statfs(path.c_str(), &info) != 0) return;
+  if (file_system < 0 || ::fstatfs(file_system, &info) != 0) return;
   disk = disk || info.f_bavail == 0;
   inodes = inodes || info.f_ffree == 0;
 }
@@ -85,6 +72,15 @@ Usage usage_of(const Ending& ending, const CgroupStats& stats) {
   usage.written_bytes = stats.written_bytes;
   usage.left_behind = ending.left_behind;
   return usage;
+}
+
+// For execve(2), which does not write to them.
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> list;
+  list.reserve(strings.size() + 1);
+  for (const std::string& text : strings) list.push_back(const_cast<char*>(text.c_str()));
+  list.push_back(nullptr);
+  return list;
 }
 
 }  // namespace
@@ -105,35 +101,38 @@ os::Result<os::Fd> Jail::make_run_directory(const std::string& id) {
 }
 
 os::Result<void> Jail::prepare_places(const RunRequest& request, RunParts& parts) {
-  CommandSetup& setup = parts.setup;
+  const std::uint32_t user = spaces_.outside(request.domain, kInnerUid);
+  const Tmpfs own{
+      .size = request.limits.disk, .inodes = request.limits.inodes, .uid = user, .gid = user};
   if (request.mode != WorkspaceMode::none) {
     parts.workspace = &workspaces_.at(request.workspace);
-    setup.workspace =
+    const std::string path =
         request.mode == WorkspaceMode::shared
             ? TRY(parts.workspace->shared())
             : TRY(parts.workspace->scratch(request.limits.disk, request.limits.inodes));
-    parts.file_system = parts.workspace->file_system();
+    parts.file_system = TRY(os::open_file(parts.workspace->file_system(), O_PATH));
     if (parts.workspace->is_copy()) parts.gaps.emplace_back(kIdmapGap);
-    const os::Fd root = TRY(os::open_file(setup.workspace, O_RDONLY | O_DIRECTORY));
-    TRY(clear_paths(root.get(), request.clear));
+    parts.workspace_mount = TRY(clone_mount(AT_FDCWD, path));
   } else if (request.profile == Profile::step) {
-    setup.workspace = "/m/workspace";
-    TRY(make_mount_point("", setup.workspace, true));
-    TRY(mount_tmpfs(setup.workspace, {.size = request.limits.disk,
-                                      .inodes = request.limits.inodes,
-                                      .uid = setup.user_id,
-                                      .gid = setup.user_id}));
-    parts.own_workspace = setup.workspace;
-    parts.file_system = setup.workspace;
+    parts.workspace_mount = TRY(make_tmpfs(own));
+    parts.file_system = TRY(parts.workspace_mount.duplicate());
+  }
+  if (parts.workspace_mount.is_open()) {
+    parts.order.workspace = parts.workspace_mount.get();
+    parts.workspace_directory =
+        TRY(os::open_beneath(parts.workspace_mount.get(), ".", O_RDONLY | O_DIRECTORY));
+    TRY(clear_paths(parts.workspace_directory.get(), request.clear));
   }
   if (request.out.count == 0) return {};
-  setup.out = "/o/" + request.id;
-  TRY(make_mount_point("", setup.out, true));
-  TRY(mount_tmpfs(setup.out, {.size = request.out,
+  parts.out = "/o/" + request.id;
+  TRY(make_mount_point("", parts.out, true));
+  TRY(mount_tmpfs(parts.out, {.size = request.out,
                               .inodes = request.limits.inodes,
-                              .uid = setup.user_id,
-                              .gid = setup.user_id}));
-  outs_.insert_or_assign(request.id, OutTree{setup.out, request.domain});
+                              .uid = user,
+                              .gid = user}));
+  outs_.insert_or_assign(request.id, OutTree{parts.out, request.domain});
+  parts.out_mount = TRY(clone_mount(AT_FDCWD, parts.out));
+  parts.order.out = parts.out_mount.get();
   return {};
 }
 
@@ -153,38 +152,38 @@ os::Result<void> Jail::prepare_mounts(const RunRequest& request, RunParts& parts
         {TRY_CONTEXT(views_.show(source.get(), request.domain), mount.target), mount.target});
   }
   for (const ExtraView& extra : parts.views) {
-    parts.setup.mounts.push_back({extra.view.mount.get(), extra.target, extra.view.is_directory});
+    parts.order.mounts.push_back({extra.view.mount.get(), extra.target, extra.view.is_directory});
     if (extra.view.is_copy) parts.gaps.emplace_back(kIdmapGap);
   }
   return {};
 }
 
-os::Result<void> Jail::prepare_group(const RunRequest& request, RunParts& parts) {
-  parts.group.emplace(TRY(Cgroup::create(cgroups_, bounds_.cgroup + "/" + request.id)));
+os::Result<void> Jail::prepare_limits(const RunRequest& request, RunParts& parts) {
+  parts.ready.emplace(TRY(take_ready(request.domain)));
   const std::vector<int> cpus(bounds_.cpus.begin(), bounds_.cpus.begin() + request.limits.cpus);
-  for (std::string& gap : TRY(parts.group->apply(request.limits, cpus))) {
+  for (std::string& gap : TRY(parts.ready->group.apply(request.limits, cpus))) {
     if (std::ranges::find(bounds_.gaps_allowed, gap) == bounds_.gaps_allowed.end())
       return os::fail(os::Code::unavailable, "this host cannot enforce " + gap);
     parts.gaps.push_back(std::move(gap));
   }
-  parts.join = TRY(parts.group->join_descriptors());
-  for (const os::Fd& descriptor : parts.join) parts.setup.join.push_back(descriptor.get());
   return {};
 }
 
 os::Result<void> Jail::prepare(const RunRequest& request, std::vector<ExtraView> extra,
                                RunParts& parts) {
-  CommandSetup& setup = parts.setup;
   parts.views = std::move(extra);
-  setup.request = &request;
-  setup.seccomp = TRY(policy(request.profile));
-  setup.root_id = spaces_.outside(request.domain, 0);
-  setup.user_id = spaces_.outside(request.domain, kInnerUid);
-  setup.user_namespace = TRY(spaces_.sandbox(request.domain));
-  setup.root = TRY(stage_.root(request.domain, spaces_));
+  parts.order.request = &request;
+  parts.order.seccomp = TRY(policy(request.profile));
+  parts.order.arguments = pointers(request.command);
+  parts.order.environment = pointers(request.environment);
   TRY(prepare_places(request, parts));
   TRY(prepare_mounts(request, parts));
-  return prepare_group(request, parts);
+  TRY(prepare_limits(request, parts));
+  Ready& ready = *parts.ready;
+  if (ready.launch != nullptr) return {};
+  ready.launch =
+      Launch::cold(TRY(place_of(request.domain, ready)), TRY(spare_stacks_.take()));
+  return {};
 }
 
 os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView> extra) {
@@ -196,18 +195,36 @@ os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView
   for (const Mount& mount : request.mounts)
     if (mount.source == MountSource::repository && !stage_.grants().repository.is_open())
       return os::fail(os::Code::invalid, "mounts: this jail was given no repository");
-  RunParts parts;
+  TRY(settle());
+  ended_ = std::make_unique<RunParts>();
+  RunParts& parts = *ended_;
   parts.path = "runs/" + request.id;
   parts.directory = TRY_CONTEXT(make_run_directory(request.id), "run " + request.id);
   const os::Result<void> prepared = prepare(request, std::move(extra), parts);
   RunResult failed;
   if (!prepared)
     failed.outcome = Outcome::setup_failed(step_of(prepared.error()), prepared.error().sys_errno);
-  os::Result<RunResult> result = prepared ? execute(request, parts) : failed;
-  if (parts.group) TRY_CONTEXT(parts.group->remove(), "run " + request.id);
-  if (parts.workspace != nullptr) TRY(parts.workspace->end_scratch());
-  if (!parts.own_workspace.empty()) TRY(detach_mount(parts.own_workspace));
+  if (!prepared) return failed;
+  os::Result<RunResult> result = execute(request, parts);
+  if (result && result->outcome.kind != OutcomeKind::setup_failed) last_domain_ = request.domain;
   return result;
+}
+
+os::Result<void> Jail::settle() {
+  const std::unique_ptr<RunParts> parts = std::move(ended_);
+  if (parts == nullptr) return {};
+  if (parts->ready) {
+    if (parts->ready->launch != nullptr) spare_stacks_.give(parts->ready->launch->end());
+    TRY_CONTEXT(parts->ready->group.remove(), parts->path);
+  }
+  if (parts->workspace != nullptr) {
+    // They would hold the file system that is to be unmounted.
+    parts->workspace_directory.close();
+    parts->workspace_mount.close();
+    parts->file_system.close();
+    TRY(parts->workspace->end_scratch());
+  }
+  return {};
 }
 
 os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) {
@@ -222,7 +239,9 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
   Ending ending;
   {
     Execution execution = TRY(Execution::start(
-        parts.setup, {request, *parts.group, client_, output, errors ? &*errors : nullptr}));
+        std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
+        {request, parts.ready->group, client_, *parts.ready->launch, output,
+         errors ? &*errors : nullptr}));
     ending = TRY(execution.watch());
   }
   TRY(output.finish());
@@ -237,7 +256,7 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
 
 os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const Ending& ending,
                               RunResult& result) {
-  const CgroupStats stats = TRY(parts.group->stats());
+  const CgroupStats stats = TRY(parts.ready->group.stats());
   const Limits& limits = request.limits;
   result.outcome = outcome_of(ending, stats);
   result.usage = usage_of(ending, stats);
@@ -249,8 +268,8 @@ os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const 
     result.limits_hit.push_back({"pids", std::max(stats.pids_peak, limits.pids), limits.pids});
   bool disk = ending.ended && ending.ended->disk_full != 0;
   bool inodes = ending.ended && ending.ended->inodes_full != 0;
-  note_full(parts.file_system, disk, inodes);
-  note_full(parts.setup.out, disk, inodes);
+  note_full(parts.file_system.get(), disk, inodes);
+  note_full(parts.out_mount.get(), disk, inodes);
   const auto size = static_cast<std::int64_t>(limits.disk.count);
   if (disk) result.limits_hit.push_back({"disk", size, size});
   if (inodes) result.limits_hit.push_back({"inodes", limits.inodes, limits.inodes});
@@ -260,12 +279,9 @@ os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const 
   result.level = std::ranges::any_of(parts.gaps, is_weaker) ? "reduced" : "full";
   result.gaps = parts.gaps;
   if (ending.failed) return {};
-  os::Fd workspace;
   os::Fd out;
-  if (!parts.setup.workspace.empty())
-    workspace = TRY(os::open_file(parts.setup.workspace, O_RDONLY | O_DIRECTORY));
-  if (!parts.setup.out.empty()) out = TRY(os::open_file(parts.setup.out, O_RDONLY | O_DIRECTORY));
-  result.collected = TRY(collect(request.collect, {workspace.get(), out.get()},
+  if (!parts.out.empty()) out = TRY(os::open_file(parts.out, O_RDONLY | O_DIRECTORY));
+  result.collected = TRY(collect(request.collect, {parts.workspace_directory.get(), out.get()},
                                  parts.directory.get(), parts.path, owner()));
   return {};
 }

@@ -11,15 +11,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <vector>
 
+#include "sandbox/jail/raw_call.h"
 #include "sandbox/os/fd.h"
 
 namespace sandbox::jail {
@@ -28,39 +27,28 @@ namespace {
 // The supervisor's own user inside: the command can neither signal nor trace it.
 constexpr std::uint32_t kSupervisorUid = 999;
 
-// Where the supervisor keeps its two descriptors, above all that it inherits.
-constexpr int kReport = 512;
-constexpr int kUserNamespace = 513;
-
 std::int64_t now_ns() {
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
+// Nobody is left to be told of a failure here.
 void tell(int report, const Report& what) {
-  // Nobody is left to be told of a failure here.
-  [[maybe_unused]] const ssize_t written = ::write(report, &what, sizeof(what));
+  raw_call(SYS_write, report, raw_address(&what), sizeof(what));
 }
 
-[[noreturn]] void give_up(int report, const os::Error& error) {
+Report failure(const os::Error& error) {
   Report what;
   what.kind = Report::Kind::failed;
   what.error_number = error.sys_errno;
   step_of(error).copy(what.step.data(), what.step.size() - 1);
-  tell(report, what);
-  ::_exit(125);
+  return what;
 }
 
-// The loopback device of the new network namespace (man 7 netdevice).
-os::Result<void> raise_loopback() {
-  const os::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.is_open()) return os::fail_errno("open socket for loopback");
-  ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return os::fail_errno("raise loopback");
-  return {};
+[[noreturn]] void give_up(int report, const Report& what) {
+  tell(report, what);
+  ::_exit(125);
 }
 
 os::Result<void> set_up_host_name() {
@@ -87,105 +75,123 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Descriptors 0 to 2, and nothing above once exec has closed the rest.
-os::Result<void> set_descriptors(const CommandSetup& setup) {
+// Descriptors 0 to 2 in a table of its own, and nothing above once exec has closed the rest.
+os::Result<void> set_descriptors(const Order& order) {
+  if (::unshare(CLONE_FILES) != 0) return os::fail_errno("unshare descriptors");
   const int input = ::open("/dev/null", O_RDONLY);
   if (input < 0) return os::fail_errno("open /dev/null");
-  if (::dup2(input, 0) < 0 || ::dup2(setup.output, 1) < 0 || ::dup2(setup.error_output, 2) < 0)
+  if (::dup2(input, 0) < 0 || ::dup2(order.output, 1) < 0 || ::dup2(order.error_output, 2) < 0)
     return os::fail_errno("set descriptors");
   if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return os::fail_errno("close descriptors");
   return {};
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> list;
-  for (const std::string& text : strings) list.push_back(const_cast<char*>(text.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
-// In the command's process: everything up to exec.
-os::Result<void> run_command(const CommandSetup& setup) {
-  const RunRequest& request = *setup.request;
-  const std::vector<char*> arguments = pointers(request.command);
-  const std::vector<char*> environment = pointers(request.environment);
-  TRY(join_cgroup(setup.join));
+// What needs no order.
+os::Result<void> prepare_command(const Place& place) {
+  TRY(join_cgroup(place.join));
   if (::setsid() < 0) return os::fail_errno("start a session");
   ::umask(022);
-  TRY(set_resource_limits(request.limits));
   TRY(leave_keyrings());
-  if (::chdir(working_directory(request).c_str()) != 0)
-    return os::fail_errno("enter " + working_directory(request));
-  TRY(set_descriptors(setup));
   reset_signals();
-  TRY(drop_privileges(setup.user_namespace, kInnerUid));
-  TRY(load_seccomp(*setup.seccomp));
-  ::execve(arguments[0], arguments.data(), environment.data());
-  return os::fail_errno("execute " + request.command[0]);
+  return {};
+}
+
+os::Result<void> await_order(const CommandSetup& setup) {
+  if (setup.go < 0) return {};
+  Report what;
+  what.kind = Report::Kind::ready;
+  tell(setup.report, what);
+  std::uint64_t value = 0;
+  if (raw_call(SYS_read, setup.go, raw_address(&value), sizeof(value)) != sizeof(value))
+    return os::fail(os::Code::internal, "wait for an order");
+  return {};
+}
+
+// Everything up to exec. No memory may be held at that moment: the jail would never get it back.
+os::Result<void> run_command(const CommandSetup& setup) {
+  TRY(prepare_command(setup.place));
+  TRY(await_order(setup));
+  const Order& order = setup.order;
+  TRY(furnish_root(setup.place, order));
+  TRY(set_resource_limits(order.request->limits));
+  if (::chdir(working_directory(*order.request).c_str()) != 0)
+    return os::fail_errno("enter " + working_directory(*order.request));
+  TRY(set_descriptors(order));
+  TRY(drop_privileges(setup.place.user_namespace, kInnerUid));
+  TRY(load_seccomp(*order.seccomp));
+  ::execve(order.arguments[0], order.arguments.data(), order.environment.data());
+  return os::fail_errno("execute " + order.request->command[0]);
+}
+
+int become_command(void* argument) {
+  const auto& setup = *static_cast<const CommandSetup*>(argument);
+  const Report what = [&setup] { return failure(run_command(setup).error()); }();
+  give_up(setup.report, what);
 }
 
 // Nothing of the supervisor is of use to the command, and it has no right of its own.
 os::Result<void> confine_supervisor(const CommandSetup& setup) {
-  if (::dup3(setup.user_namespace, kUserNamespace, O_CLOEXEC) < 0)
-    return os::fail_errno("set descriptors of the supervisor");
-  if (::close_range(0, kReport - 1, 0) != 0 || ::close_range(kUserNamespace + 1, ~0U, 0) != 0)
-    return os::fail_errno("close descriptors of the supervisor");
   TRY(leave_keyrings());
-  TRY(drop_privileges(kUserNamespace, kSupervisorUid));
-  ::close(kUserNamespace);
+  TRY(drop_privileges(setup.place.user_namespace, kSupervisorUid));
+  // A table of its own, in which only the report is open.
+  const auto report = static_cast<unsigned>(setup.report);
+  if (::close_range(report + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 ||
+      ::close_range(0, report - 1, 0) != 0)
+    return os::fail_errno("close descriptors of the supervisor");
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return os::fail_errno("become undumpable");
   // After the change of user, which clears it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return os::fail_errno("set death signal");
-  pollfd jail{kReport, 0, 0};
+  pollfd jail{setup.report, 0, 0};
   if (::poll(&jail, 1, 0) > 0 && (jail.revents & POLLERR) != 0) ::_exit(0);
-  return {};
+  return load_supervisor_filter();
 }
 
 void note_full(const char* path, Report& report) {
   struct statfs info{};
-  if (::statfs(path, &info) != 0) return;
+  if (raw_call(SYS_statfs, raw_address(path), raw_address(&info)) != 0) return;
   if (info.f_bavail == 0) report.disk_full = 1;
   if (info.f_ffree == 0) report.inodes_full = 1;
 }
 
-[[noreturn]] void reap(pid_t command) {
+// Raw calls only: the jail runs again, with the same memory.
+[[noreturn]] void reap(long command, int report) {
   while (true) {
     int status = 0;
-    const pid_t ended = ::waitpid(-1, &status, 0);
+    const long ended = raw_call(SYS_wait4, -1, raw_address(&status));
     if (ended == command) {
       Report what;
       what.kind = Report::Kind::ended;
       what.status = status;
       what.time_ns = now_ns();
       for (const char* path : {"/tmp", "/dev/shm", "/home/build"}) note_full(path, what);
-      tell(kReport, what);
+      tell(report, what);
     }
     // Children of others may become ours at any time, of which no signal tells process 1.
-    if (ended < 0 && errno == ECHILD) ::poll(nullptr, 0, 10);
+    if (ended == -ECHILD) raw_call(SYS_poll, 0, 0, 10);
   }
 }
 
-int become_command(void* setup) {
-  give_up(kReport, run_command(*static_cast<const CommandSetup*>(setup)).error());
-}
-
-// Like vfork(2), on a stack of its own: the command's process borrows the supervisor's memory until
-// it executes, so nothing is copied. What it reports, it reports before this returns.
-pid_t start_command(CommandSetup setup) {
-  alignas(16) static std::array<char, 256U << 10U> stack;
-  const pid_t command = ::clone(become_command, stack.data() + stack.size(),
-                                CLONE_VM | CLONE_VFORK | SIGCHLD, &setup);
-  if (command < 0) give_up(kReport, os::fail_errno("start the command's process").error());
-  return command;
-}
-
-os::Result<void> prepare(const CommandSetup& setup) {
-  TRY(raise_loopback());
+os::Result<void> prepare_supervisor(const Place& place) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (place.network < 0)
+    TRY(raise_loopback());
+  else if (::setns(place.network, CLONE_NEWNET) != 0)
+    return os::fail_errno("enter network namespace");
   TRY(set_up_host_name());
-  return enter_root(setup);
+  return enter_root(place);
 }
 
 }  // namespace
+
+os::Result<void> raise_loopback() {
+  const os::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return os::fail_errno("open socket for loopback");
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return os::fail_errno("raise loopback");
+  return {};
+}
 
 std::string step_of(const os::Error& error) {
   if (error.sys_errno == 0) return error.message;
@@ -196,20 +202,25 @@ std::string step_of(const os::Error& error) {
              : error.message;
 }
 
-void supervise(const CommandSetup& setup) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::dup3(setup.report, kReport, O_CLOEXEC) < 0)
-    give_up(setup.report, os::fail_errno("set descriptors of the supervisor").error());
-  if (const os::Result<void> prepared = prepare(setup); !prepared)
-    give_up(kReport, prepared.error());
-  const pid_t command = start_command(setup);
+int supervise(void* argument) {
+  auto& setup = *static_cast<CommandSetup*>(argument);
+  const int report = setup.report;
   Report what;
   what.kind = Report::Kind::started;
+  if (const os::Result<void> prepared = prepare_supervisor(setup.place); !prepared)
+    what = failure(prepared.error());
+  if (what.kind == Report::Kind::failed) give_up(report, what);
+  // Like vfork(2), on a stack of its own. It returns when the command executes or has failed.
+  const long command = ::clone(become_command, setup.stack,
+                               CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, argument);
   what.time_ns = now_ns();
-  tell(kReport, what);
-  if (const os::Result<void> confined = confine_supervisor(setup); !confined)
-    give_up(kReport, confined.error());
-  reap(command);
+  if (command < 0) what = failure(os::fail_errno("start the command's process").error());
+  if (command >= 0)
+    if (const os::Result<void> confined = confine_supervisor(setup); !confined)
+      what = failure(confined.error());
+  if (what.kind == Report::Kind::failed) give_up(report, what);
+  tell(report, what);
+  reap(command, report);
 }
 
 }  // namespace sandbox::jail

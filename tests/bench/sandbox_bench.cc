@@ -1,156 +1,170 @@
-// What a sandbox costs: an empty command in a jail against the same command by posix_spawn,
-// interleaved in one run, so that whatever else the machine does meets both alike.
+// What a sandbox costs.
 //
-//   sandbox_bench [ROUNDS]     (default 200)
+//   sandbox_bench [--rounds N] [--runs N] [--seconds N] [--json FILE] [PART…]
 //
-// Needs root and the program `jail`. Prints the 50th and 99th percentile and the minimum of each,
-// and the ratio of the medians. Exit status 1 when something could not run.
+// PARTs (default: all): latency  throughput  memory  workspace  attempt
+//   latency     an empty command by posix_spawn, in our jail (cold, pooled, prewarmed: how much of
+//               the sandbox was made before it was asked for), in a jail started for it alone, and
+//               in every peer that is installed; N rounds (100) of all of them in turn, N runs (3).
+//               Ours is the time from the request to the result; what follows is `settling`.
+//   throughput  32 loops at once for N seconds (5) each: a loop starts the next when the last is
+//               gone
+//   memory      of an idle prewarmed sandbox
+//   workspace   a writable view of a cached tree of 1,000, 10,000 and 60,000 files, beside
+//               `git worktree add` and `cp -al`
+//   attempt     an empty attempt: its processes are started, it runs nothing or one empty step, its
+//               result is read
 //
-// A plain program and not Google Benchmark, because the two have to alternate run by run.
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
+// Needs root and the programs beside it. The rows go to FILE (build/bench/sandbox.json) as well.
+// Exit status 1 when something of ours could not run. Not Google Benchmark, because the ways have
+// to alternate run by run: whatever else the machine does then meets all of them alike.
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
+#include <set>
+#include <string_view>
 
 #include "sandbox/cgroup.h"
-#include "sandbox/host.h"
-#include "sandbox/jail_client.h"
-#include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
-#include "tests/support/programs.h"
+#include "tests/bench/bench_jail.h"
+#include "tests/bench/parts.h"
+#include "tests/bench/peers.h"
+#include "tests/bench/series.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::duration<double, std::milli>;
+using bench::BenchJail;
+using bench::Options;
+using bench::Series;
 
-constexpr const char* kCommand = "/usr/bin/true";
+constexpr const char* kOurs = "user mnt pid net ipc uts cgroup, seccomp, memory pids cpu devices";
 
-// Times of one way to run the command, in milliseconds.
-struct Series {
-  const char* name;
-  std::vector<double> times;
-
-  double at(double quantile) {
-    std::ranges::sort(times);
-    return times[static_cast<std::size_t>(quantile * static_cast<double>(times.size() - 1))];
-  }
-};
-
-template <class Run>
-os::Result<void> measure(Series& series, const Run& run) {
-  const Clock::time_point begin = Clock::now();
-  TRY(run());
-  series.times.push_back(Milliseconds(Clock::now() - begin).count());
-  return {};
-}
-
-os::Result<void> spawn_plainly() {
-  std::string name = kCommand;
-  char* const arguments[] = {name.data(), nullptr};
-  char* const environment[] = {nullptr};
-  pid_t child = -1;
-  if (const int error = ::posix_spawn(&child, kCommand, nullptr, nullptr, arguments, environment))
-    return os::fail_errno(error, "posix_spawn");
-  int status = -1;
-  if (::waitpid(child, &status, 0) != child || status != 0)
-    return os::fail(os::Code::internal, "the command failed");
-  return {};
-}
-
-// A jail on a directory of its own.
-class Jail {
+// The empty command one after the other in every way.
+class Latency {
  public:
-  static os::Result<Jail> start() {
-    Jail jail;
-    jail.slots_.reserve(4);
-    sandbox::JailStart request;
-    for (int domain = 0; domain < 4; ++domain) {
-      jail.slots_.push_back(TRY(sandbox::IdSlot::take()));
-      request.bounds.ids.push_back(jail.slots_.back().range());
+  static os::Result<Latency> make(const std::string& directory, const std::string& prefix) {
+    Latency latency;
+    latency.prefix_ = prefix;
+    latency.cold_ = TRY(BenchJail::start(sandbox::Ahead::nothing, prefix));
+    latency.pooled_ = TRY(BenchJail::start(sandbox::Ahead::namespaces, prefix));
+    latency.prewarmed_ = TRY(BenchJail::start(sandbox::Ahead::sandbox, prefix));
+    latency.peers_ = TRY(bench::find_peers(directory));
+    latency.all_ = {{"posix_spawn", "nothing", {}, {}}, {"cold", kOurs, {}, {}},
+                    {"pooled", kOurs, {}, {}},          {"prewarmed", kOurs, {}, {}},
+                    {"settling", "(after cold)", {}, {}}, {"own_jail", kOurs, {}, {}}};
+    for (const bench::Peer& peer : latency.peers_)
+      latency.all_.push_back({peer.name, peer.isolates, peer.absent, {}});
+    for (BenchJail* jail : {&*latency.cold_, &*latency.pooled_, &*latency.prewarmed_}) {
+      TRY(jail->run_empty());
+      TRY(jail->settle());
     }
-    request.program = tests::program_path("jail");
-    request.bounds.attempt = "bench";
-    request.bounds.cgroup = "proofhouse-" + os::random_hex(4) + "/bench";
-    request.bounds.cpus = sandbox::available_cpus();
-    request.bounds.memory = os::Bytes{1ULL << 30U};
-    const os::Fd attempt = TRY(os::open_file(jail.directory_.path(), O_PATH | O_DIRECTORY));
-    request.attempt_directory = attempt.get();
-    auto [ours, theirs] = TRY(os::seqpacket_pair());
-    jail.processes_.push_back(TRY(sandbox::start_jail(request, theirs.get())));
-    jail.clients_.emplace_back(std::move(ours));
-    return jail;
+    return latency;
   }
 
-  os::Result<void> run(int number) {
-    sandbox::RunRequest request;
-    request.id = "run-" + std::to_string(number);
-    request.command = {kCommand};
-    request.environment = {"PATH=/usr/bin"};
-    request.limits.memory = os::Bytes{256U << 20U};
-    request.limits.disk = os::Bytes{64U << 20U};
-    const sandbox::RunResult result = TRY(clients_.front().run(request));
-    if (!result.outcome.is_success())
-      return os::fail(os::Code::internal, sandbox::describe(result.outcome));
+  os::Result<void> round() {
+    TRY(bench::measure(all_[0], [] { return bench::spawn_and_wait({bench::kCommand}); }));
+    TRY(bench::measure(all_[1], [this] { return cold_->run_empty(); }));
+    TRY(bench::measure(all_[4], [this] { return cold_->settle(); }));
+    TRY(bench::measure(all_[2], [this] { return pooled_->run_empty(); }));
+    TRY(pooled_->settle());
+    TRY(bench::measure(all_[3], [this] { return prewarmed_->run_empty(); }));
+    TRY(prewarmed_->settle());
+    TRY(bench::measure(all_[5], [this] { return run_in_own_jail(); }));
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+      if (peers_[i].absent.empty()) TRY(bench::measure(all_[kOwn + i], peers_[i].run));
     return {};
   }
 
   os::Result<void> close() {
-    clients_.clear();
-    const os::ExitStatus status = TRY(processes_.front().wait(std::chrono::seconds(30)));
-    if (!status.is_success()) return os::fail(os::Code::internal, "the jail did not end well");
+    for (BenchJail* jail : {&*cold_, &*pooled_, &*prewarmed_}) TRY(jail->close());
     return {};
   }
 
+  const std::vector<Series>& all() const { return all_; }
+
  private:
-  os::TempDir directory_ = os::TempDir::create("proofhouse-bench").value();
-  std::vector<sandbox::IdSlot> slots_;
-  std::vector<os::ChildProcess> processes_;
-  std::vector<sandbox::JailClient> clients_;
+  static constexpr std::size_t kOwn = 6;
+
+  os::Result<void> run_in_own_jail() {
+    const std::unique_ptr<BenchJail> jail =
+        TRY(BenchJail::start(sandbox::Ahead::nothing, prefix_));
+    TRY(jail->run_empty());
+    return jail->close();
+  }
+
+  std::string prefix_;
+  std::unique_ptr<BenchJail> cold_;
+  std::unique_ptr<BenchJail> pooled_;
+  std::unique_ptr<BenchJail> prewarmed_;
+  std::vector<bench::Peer> peers_;
+  std::vector<Series> all_;
 };
 
-void print(Series& series) {
-  std::printf("%-28s p50 %8.3f ms   p99 %8.3f ms   min %8.3f ms\n", series.name, series.at(0.5),
-              series.at(0.99), series.at(0));
+os::Result<std::vector<Series>> measure_latency(const Options& options) {
+  const os::TempDir directory = TRY(os::TempDir::create("proofhouse-peers"));
+  Latency latency = TRY(Latency::make(directory.path(), options.prefix));
+  for (int round = 0; round < options.runs * options.rounds; ++round) TRY(latency.round());
+  TRY(latency.close());
+  std::printf("An empty command: %d runs of %d rounds, all ways in turn\n", options.runs,
+              options.rounds);
+  bench::print_table(latency.all(), options.runs);
+  const std::vector<Series>& all = latency.all();
+  if (all[6].absent.empty())
+    std::printf("cold: %.2f of bubblewrap's p50\n", all[1].at(0.5) / all[6].at(0.5));
+  std::printf("\n");
+  return latency.all();
 }
 
-os::Result<void> bench(int rounds) {
-  Series plain{"posix_spawn", {}};
-  Series jailed{"one jail, a sandbox a command", {}};
-  Series whole{"a jail for each command", {}};
-  Jail jail = TRY(Jail::start());
-  TRY(jail.run(0));
-  for (int round = 1; round <= rounds; ++round) {
-    TRY(measure(plain, spawn_plainly));
-    TRY(measure(jailed, [&] { return jail.run(round); }));
-    if (round % 10 != 0) continue;
-    TRY(measure(whole, []() -> os::Result<void> {
-      Jail fresh = TRY(Jail::start());
-      TRY(fresh.run(0));
-      return fresh.close();
-    }));
-  }
-  TRY(jail.close());
-  for (Series* series : {&plain, &jailed, &whole}) print(*series);
-  std::printf("an empty command in the jail: %.2f x posix_spawn (medians of %d pairs)\n",
-              jailed.at(0.5) / plain.at(0.5), rounds);
+int usage() {
+  std::fprintf(stderr,
+               "usage: sandbox_bench [--rounds N] [--runs N] [--seconds N] [--json FILE] "
+               "[latency|throughput|memory|workspace|attempt]...\n");
+  return 2;
+}
+
+os::Result<void> bench_all(const Options& options, const std::set<std::string_view>& parts) {
+  const auto wanted = [&parts](const char* part) { return parts.empty() || parts.contains(part); };
+  std::vector<Series> rows;
+  const auto add = [&rows](std::vector<Series> more) {
+    rows.insert(rows.end(), more.begin(), more.end());
+  };
+  if (wanted("latency")) add(TRY(measure_latency(options)));
+  if (wanted("throughput")) TRY(bench::measure_throughput(options));
+  if (wanted("memory")) TRY(bench::measure_memory(options));
+  if (wanted("workspace")) add(TRY(bench::measure_workspaces(options)));
+  if (wanted("attempt")) add(TRY(bench::measure_attempts(options)));
+  if (!rows.empty()) TRY(bench::write_json(rows, options.json));
   return {};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 200;
-  const os::Result<void> done = bench(std::max(rounds, 10));
+  Options options;
+  options.prefix = "proofhouse-" + os::random_hex(4);
+  std::set<std::string_view> parts;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (word == "--rounds" && has_value) {
+      options.rounds = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--runs" && has_value) {
+      options.runs = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--seconds" && has_value) {
+      options.seconds = std::max(1, std::atoi(argv[++i]));
+    } else if (word == "--json" && has_value) {
+      options.json = argv[++i];
+    } else if (word.starts_with("-")) {
+      return usage();
+    } else if (!parts.insert(word).second ||
+               !std::set<std::string_view>{"latency", "throughput", "memory", "workspace",
+                                           "attempt"}
+                    .contains(word)) {
+      return usage();
+    }
+  }
+  const os::Result<void> done = bench_all(options, parts);
+  if (const auto host = sandbox::CgroupHost::detect())
+    static_cast<void>(host->sweep(options.prefix).has_value());
   if (done) return 0;
   std::fprintf(stderr, "sandbox_bench: %s\n", done.error().message.c_str());
   return 1;

@@ -128,6 +128,10 @@ TEST_F(SandboxRun, PassesTheVariablesGivenAndNoneOfOurs) {
   const std::string output = run({"env"}).output;
   EXPECT_NE(output.find("PATH=/usr/local/bin:/usr/bin:/bin\n"), std::string::npos);
   EXPECT_NE(output.find("TMPDIR=/tmp\n"), std::string::npos);
+  EXPECT_NE(output.find("PYTHONHASHSEED=0\n"), std::string::npos);
+  const std::string threads = run({"--cpus", "1", "env"}).output;
+  EXPECT_NE(threads.find("OMP_NUM_THREADS=1\n"), std::string::npos);
+  EXPECT_NE(threads.find("MAKEFLAGS=-j1\n"), std::string::npos);
   EXPECT_EQ(output.find(temporary_.path()), std::string::npos);
 }
 
