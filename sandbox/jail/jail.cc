@@ -1,6 +1,7 @@
 #include "sandbox/jail/jail.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,6 +36,11 @@ os::Result<void> set_own_limits() {
   return {};
 }
 
+// Whatever whoever started us ignores: commands inherit it from us.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+}
+
 }  // namespace
 
 Jail::Jail(Bounds bounds, Client client, CgroupHost cgroups, Cgroup group, Stage stage)
@@ -48,6 +54,7 @@ Jail::Jail(Bounds bounds, Client client, CgroupHost cgroups, Cgroup group, Stage
 
 os::Result<std::unique_ptr<Jail>> Jail::start() {
   TRY(set_own_limits());
+  reset_signals();
   Client client = TRY(Client::take());
   Bounds bounds = TRY_CONTEXT(read_bounds(), "bounds");
   CgroupHost cgroups = TRY(CgroupHost::detect());
