@@ -37,7 +37,7 @@ os::Result<void> set_own_limits() {
 }
 
 // Whatever whoever started us ignores: commands inherit it from us.
-void reset_signals() {
+void restore_default_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
 }
 
@@ -54,7 +54,7 @@ Jail::Jail(Bounds bounds, Client client, CgroupHost cgroups, Cgroup group, Stage
 
 os::Result<std::unique_ptr<Jail>> Jail::start() {
   TRY(set_own_limits());
-  reset_signals();
+  restore_default_signals();
   Client client = TRY(Client::take());
   Bounds bounds = TRY_CONTEXT(read_bounds(), "bounds");
   CgroupHost cgroups = TRY(CgroupHost::detect());

@@ -29,6 +29,21 @@ Report lost(std::string_view step) {
   return report;
 }
 
+struct Network {
+  int descriptor = -1;
+  int error = 0;
+};
+
+// Opens into the jail's own table of descriptors.
+int open_network(void* argument) {
+  auto& network = *static_cast<Network*>(argument);
+  const os::Result<void> raised = raise_loopback();
+  if (!raised) network.error = raised.error().sys_errno;
+  if (raised) network.descriptor = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (raised && network.descriptor < 0) network.error = errno;
+  return 0;
+}
+
 }  // namespace
 
 os::Result<Pipe> make_pipe() {
@@ -75,6 +90,9 @@ std::unique_ptr<Stacks> Launch::end() {
 os::Result<void> Launch::start() {
   report_ = TRY(make_pipe());
   setup_.report = report_.write.get();
+  jail_ = os::Fd(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  if (!jail_.is_open()) return os::fail_errno("open our own pidfd");
+  setup_.jail = jail_.get();
   const int flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD | SIGCHLD | kNamespaces |
                     (setup_.place.network < 0 ? CLONE_NEWNET : 0);
   int pidfd = -1;
@@ -133,25 +151,6 @@ os::Result<Report> Launch::execute(Order order) {
   report_.write.close();
   return report;
 }
-
-namespace {
-
-struct Network {
-  int descriptor = -1;
-  int error = 0;
-};
-
-// Opens into the jail's own table of descriptors.
-int open_network(void* argument) {
-  auto& network = *static_cast<Network*>(argument);
-  const os::Result<void> raised = raise_loopback();
-  if (!raised) network.error = raised.error().sys_errno;
-  if (raised) network.descriptor = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (raised && network.descriptor < 0) network.error = errno;
-  return 0;
-}
-
-}  // namespace
 
 os::Result<os::Fd> make_network_namespace(Stacks& stacks) {
   Network network;

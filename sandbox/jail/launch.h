@@ -74,6 +74,7 @@ class Launch {
   CommandSetup setup_;
   std::unique_ptr<Stacks> stacks_;
   Pipe report_;
+  os::Fd jail_;
   os::Fd go_;
   pid_t supervisor_ = -1;
   os::Fd pidfd_;

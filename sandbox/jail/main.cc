@@ -16,14 +16,17 @@
 //      that very gap, and then every result names it
 //   2. new pid, mount, ipc, uts, network and cgroup namespaces, the user namespace of its domain
 //      last: the host's user 0 is never mapped
-//   3. process 1 is a supervisor of ours (jail/supervisor.h); it dies with the jail
+//   3. process 1 is a supervisor of ours (jail/supervisor.h); it dies with the jail. It borrows the
+//      jail's memory, so that nothing is copied, and has no right and a filter of its own
 //   4. a read-only root from an explicit list (mount_plan.h); /workspace an overlay; /proc fresh
-//   and
-//      masked, /dev five devices, /tmp, /dev/shm, HOME private and sized; each mount read back
+//      and masked, /dev five devices, /tmp, /dev/shm, HOME private and sized; each mount read back
 //   5. lockdown (jail/lockdown.h): user 1000, no capabilities, no_new_privs, rlimits, seccomp,
 //      descriptors 0 to 2 only
 //   6. it ends with its first process, a deadline or a limit; then everything in its cgroup is
-//      killed, what it printed is read, what was asked for is collected, the cgroup removed
+//      killed, what it printed is read, what was asked for is collected, the result told; only
+//      then are cgroup and namespaces removed
+// While it waits for a request it makes 1 to 3 ahead, for one more command of the last one's domain
+// (Bounds::ahead, jail/ready.h).
 //
 // The jail ends when its socket closes, or by SIGTERM: it kills what runs and removes its cgroups
 // first. If it is killed itself, every process 1 dies with it; the groups are left for the sweep.

@@ -172,8 +172,12 @@ void note_full(const char* path, Report& report) {
   }
 }
 
-os::Result<void> prepare_supervisor(const Place& place) {
+os::Result<void> prepare_supervisor(const CommandSetup& setup) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  // It may have died before that.
+  pollfd jail{setup.jail, POLLIN, 0};
+  if (::poll(&jail, 1, 0) > 0) ::_exit(0);
+  const Place& place = setup.place;
   if (place.network < 0)
     TRY(raise_loopback());
   else if (::setns(place.network, CLONE_NEWNET) != 0)
@@ -208,7 +212,7 @@ int supervise(void* argument) {
   const int report = setup.report;
   Report what;
   what.kind = Report::Kind::started;
-  if (const os::Result<void> prepared = prepare_supervisor(setup.place); !prepared)
+  if (const os::Result<void> prepared = prepare_supervisor(setup); !prepared)
     what = failure(prepared.error());
   if (what.kind == Report::Kind::failed) give_up(report, what);
   // Like vfork(2), on a stack of its own. It returns when the command executes or has failed.

@@ -51,9 +51,10 @@ struct Order {
 struct CommandSetup {
   Place place;
   Order order;
-  int report = -1;          // write end
-  int go = -1;              // eventfd that tells that `order` is complete; -1: it is
-  char* stack = nullptr;    // upper end of the command process's stack
+  int jail = -1;          // pidfd of the jail
+  int report = -1;        // write end
+  int go = -1;            // eventfd that tells that `order` is complete; -1: it is
+  char* stack = nullptr;  // upper end of the command process's stack
 };
 
 // What the two tell the jail, one write each (all shorter than PIPE_BUF).

@@ -73,7 +73,7 @@ os::Result<void> BenchJail::run_empty() {
 // made after the first answer and before the second.
 os::Result<void> BenchJail::settle() {
   for (int i = 0; i < 2; ++i) {
-    const os::Result<void> refused = client_->open_workspace({.name = ""});
+    const os::Result<void> refused = client_->open_workspace(sandbox::WorkspaceRequest());
     if (refused || refused.error().code != os::Code::invalid)
       return os::fail(os::Code::internal, "the jail does not answer as it should");
   }
@@ -81,8 +81,11 @@ os::Result<void> BenchJail::settle() {
 }
 
 os::Result<void> BenchJail::open_workspace(const std::string& tree) {
-  return client_->open_workspace(
-      {.name = "w" + std::to_string(count_++), .tree = tree, .disk = os::Bytes{256U << 20U}});
+  sandbox::WorkspaceRequest request;
+  request.name = "w" + std::to_string(count_++);
+  request.tree = tree;
+  request.disk = os::Bytes{256U << 20U};
+  return client_->open_workspace(request);
 }
 
 os::Result<void> BenchJail::close() {

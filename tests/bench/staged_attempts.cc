@@ -46,8 +46,8 @@ os::Result<runner::AttemptStart> StagedAttempts::stage(const tasks::Policy& poli
   plan.intent = tasks::Intent::run;
   for (const tasks::Step& step : policy.steps) plan.steps.push_back(step.name);
   const std::string object(40, 'a');
-  plan.change.base = plan.change.candidate = tasks::CommitId(object);
-  plan.change.base_tree = plan.change.tree = tasks::TreeId(object);
+  plan.change.base = plan.change.candidate = TRY(tasks::CommitId::parse(object));
+  plan.change.base_tree = plan.change.tree = TRY(tasks::TreeId::parse(object));
   plan.change.policy_sha256 = os::sha256(json).hex();
   plan.policy_file = "policy.json";
   plan.cpus = start.cpus;

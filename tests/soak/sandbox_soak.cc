@@ -64,7 +64,7 @@ struct Soak {
 // One after the other in one jail.
 class Worker {
  public:
-  Worker(Soak& soak, int number) : soak_(soak), random_(soak.seed + 1 + number) {}
+  Worker(Soak& soak, int number) : soak_(soak), random_(soak.seed + 1 + static_cast<std::uint64_t>(number)) {}
 
   os::Result<void> run() {
     TRY(open());
