@@ -6,8 +6,8 @@
 
 #include "sandbox/cgroup.h"
 #include "sandbox/jail/client.h"
-#include "sandbox/jail/output.h"
 #include "sandbox/jail/launch.h"
+#include "sandbox/jail/output.h"
 
 namespace sandbox::jail {
 

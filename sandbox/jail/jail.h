@@ -39,7 +39,7 @@ struct RunParts {
   os::Fd workspace_mount;  // what becomes /workspace, and its directory
   os::Fd workspace_directory;
   os::Fd out_mount;
-  std::string out;      // path of the tmpfs behind /out, empty: none
+  std::string out;     // path of the tmpfs behind /out, empty: none
   os::Fd file_system;  // what the command writes /workspace to
   std::vector<std::string> gaps;
 };

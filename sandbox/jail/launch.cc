@@ -105,8 +105,7 @@ os::Result<void> Launch::start() {
 }
 
 Report Launch::next_report() {
-  std::array<pollfd, 2> fds{pollfd{report_.read.get(), POLLIN, 0},
-                            pollfd{pidfd_.get(), POLLIN, 0}};
+  std::array<pollfd, 2> fds{pollfd{report_.read.get(), POLLIN, 0}, pollfd{pidfd_.get(), POLLIN, 0}};
   int ready = -1;
   while (ready < 0) ready = ::poll(fds.data(), fds.size(), kPatience);
   if (ready == 0) return lost("start the command: too slow");

@@ -64,8 +64,7 @@ os::Result<void> mount_private(const Place& place, const Order& order) {
 os::Result<void> mount_extras(const Place& place, const std::vector<ExtraMount>& mounts) {
   for (const std::string top : {"/needs", "/in"}) {
     bool is_used = false;
-    for (const ExtraMount& mount : mounts)
-      is_used = is_used || mount.target.starts_with(top + "/");
+    for (const ExtraMount& mount : mounts) is_used = is_used || mount.target.starts_with(top + "/");
     if (!is_used) continue;
     TRY(mount_tmpfs(top, {.size = os::Bytes{64U << 10U},
                           .inodes = 1024,

@@ -126,10 +126,8 @@ os::Result<void> Jail::prepare_places(const RunRequest& request, RunParts& parts
   if (request.out.count == 0) return {};
   parts.out = "/o/" + request.id;
   TRY(make_mount_point("", parts.out, true));
-  TRY(mount_tmpfs(parts.out, {.size = request.out,
-                              .inodes = request.limits.inodes,
-                              .uid = user,
-                              .gid = user}));
+  TRY(mount_tmpfs(
+      parts.out, {.size = request.out, .inodes = request.limits.inodes, .uid = user, .gid = user}));
   outs_.insert_or_assign(request.id, OutTree{parts.out, request.domain});
   parts.out_mount = TRY(clone_mount(AT_FDCWD, parts.out));
   parts.order.out = parts.out_mount.get();
@@ -181,8 +179,7 @@ os::Result<void> Jail::prepare(const RunRequest& request, std::vector<ExtraView>
   TRY(prepare_limits(request, parts));
   Ready& ready = *parts.ready;
   if (ready.launch != nullptr) return {};
-  ready.launch =
-      Launch::cold(TRY(place_of(request.domain, ready)), TRY(spare_stacks_.take()));
+  ready.launch = Launch::cold(TRY(place_of(request.domain, ready)), TRY(spare_stacks_.take()));
   return {};
 }
 
@@ -238,10 +235,10 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
   }
   Ending ending;
   {
-    Execution execution = TRY(Execution::start(
-        std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
-        {request, parts.ready->group, client_, *parts.ready->launch, output,
-         errors ? &*errors : nullptr}));
+    Execution execution =
+        TRY(Execution::start(std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
+                             {request, parts.ready->group, client_, *parts.ready->launch, output,
+                              errors ? &*errors : nullptr}));
     ending = TRY(execution.watch());
   }
   TRY(output.finish());

@@ -18,8 +18,8 @@ constexpr std::uint32_t kIdsPerDomain = 16'000;
 
 os::Result<std::unique_ptr<BenchJail>> BenchJail::start(sandbox::Ahead ahead,
                                                         const std::string& prefix) {
-  std::unique_ptr<BenchJail> jail(new BenchJail(TRY(os::TempDir::create("proofhouse-bench")),
-                                                TRY(sandbox::IdSlot::take())));
+  std::unique_ptr<BenchJail> jail(
+      new BenchJail(TRY(os::TempDir::create("proofhouse-bench")), TRY(sandbox::IdSlot::take())));
   sandbox::JailStart request;
   request.program = tests::program_path("jail");
   sandbox::Bounds& bounds = request.bounds;

@@ -63,8 +63,7 @@ std::int64_t available_kib() {
 std::int64_t charged(const sandbox::CgroupHost& host, const std::string& group) {
   for (const auto& hierarchy : host.hierarchies()) {
     if (!hierarchy.has("memory")) continue;
-    const std::string file =
-        hierarchy.is_unified() ? "/memory.current" : "/memory.usage_in_bytes";
+    const std::string file = hierarchy.is_unified() ? "/memory.current" : "/memory.usage_in_bytes";
     return std::atoll(
         os::read_file(hierarchy.directory(group) + file).value_or(std::string("0")).c_str());
   }
@@ -75,8 +74,7 @@ std::int64_t charged(const sandbox::CgroupHost& host, const std::string& group) 
 os::Result<void> charge_to(const sandbox::CgroupHost& host, pid_t pid, const std::string& group) {
   for (const auto& hierarchy : host.hierarchies()) {
     if (!hierarchy.has("memory") || hierarchy.is_unified()) continue;
-    const os::Fd file =
-        TRY(os::open_file(hierarchy.directory(group) + "/cgroup.procs", O_WRONLY));
+    const os::Fd file = TRY(os::open_file(hierarchy.directory(group) + "/cgroup.procs", O_WRONLY));
     TRY(os::write_all(file.get(), std::to_string(pid)));
   }
   return {};
@@ -145,10 +143,11 @@ os::Result<void> measure_throughput(const Options& options) {
 os::Result<void> measure_memory(const Options& options) {
   const Held without = TRY(hold(sandbox::Ahead::nothing, options));
   const Held with = TRY(hold(sandbox::Ahead::sandbox, options));
-  std::printf("Memory of an idle prewarmed sandbox (mean of %d): %lld KiB charged, %lld KiB less "
-              "available on the whole machine\n\n",
-              kWaiting, static_cast<long long>(with.charged - without.charged),
-              static_cast<long long>(with.taken - without.taken));
+  std::printf(
+      "Memory of an idle prewarmed sandbox (mean of %d): %lld KiB charged, %lld KiB less "
+      "available on the whole machine\n\n",
+      kWaiting, static_cast<long long>(with.charged - without.charged),
+      static_cast<long long>(with.taken - without.taken));
   return {};
 }
 

@@ -30,9 +30,10 @@ os::Result<void> make_tree(const fs::path& directory, int files) {
     if (file % kFilesPerDirectory == 0) fs::create_directories(place);
     std::ofstream(place / fmt::format("f{}", file)) << "file " << file << "\n";
   }
-  return shell(fmt::format("cd {} && git init -q && git add -A && "
-                           "git -c user.name=b -c user.email=b@b commit -qm b",
-                           tree.string()));
+  return shell(
+      fmt::format("cd {} && git init -q && git add -A && "
+                  "git -c user.name=b -c user.email=b@b commit -qm b",
+                  tree.string()));
 }
 
 os::Result<void> measure_size(int files, const Options& options, std::vector<Series>& rows) {
@@ -56,8 +57,8 @@ os::Result<void> measure_size(int files, const Options& options, std::vector<Ser
       return shell(fmt::format("cp -al {0}/tree {0}/links{1}", place.path(), round));
     }));
     TRY(measure(worktree, [&] {
-      return shell(fmt::format("git -C {0}/tree worktree add -q --detach {0}/work{1}", place.path(),
-                               round));
+      return shell(
+          fmt::format("git -C {0}/tree worktree add -q --detach {0}/work{1}", place.path(), round));
     }));
   }
   TRY(jail->close());

@@ -11,8 +11,8 @@ namespace bench {
 struct Options {
   int rounds = 100;  // of a run
   int runs = 3;
-  int seconds = 5;      // of each loop measured
-  std::string prefix;   // begins the names of our cgroups
+  int seconds = 5;     // of each loop measured
+  std::string prefix;  // begins the names of our cgroups
   std::string json = "build/bench/sandbox.json";
 };
 

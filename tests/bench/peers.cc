@@ -71,19 +71,23 @@ Peer make_peer(std::string name, std::string isolates, const std::string& progra
     peer.absent = program + " is not installed";
     return peer;
   }
-  peer.run = [make = std::move(make), count = 0]() mutable { return spawn_and_wait(make(count++)); };
+  peer.run = [make = std::move(make), count = 0]() mutable {
+    return spawn_and_wait(make(count++));
+  };
   if (const os::Result<void> tried = peer.run(); !tried) peer.absent = tried.error().message;
   return peer;
 }
 
 Peer bubblewrap() {
   return make_peer("bubblewrap", kSeccompless, "/usr/bin/bwrap", [](int) {
-    return std::vector<std::string>{
-        "/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind",
-        "/usr",           "/usr",          "--symlink",         "usr/bin",       "/bin",
-        "--symlink",      "usr/lib",       "/lib",              "--symlink",     "usr/lib64",
-        "/lib64",         "--proc",        "/proc",             "--dev",         "/dev",
-        "--tmpfs",        "/tmp",          kCommand};
+    return std::vector<std::string>{"/usr/bin/bwrap", "--unshare-all", "--die-with-parent",
+                                    "--new-session",  "--ro-bind",     "/usr",
+                                    "/usr",           "--symlink",     "usr/bin",
+                                    "/bin",           "--symlink",     "usr/lib",
+                                    "/lib",           "--symlink",     "usr/lib64",
+                                    "/lib64",         "--proc",        "/proc",
+                                    "--dev",          "/dev",          "--tmpfs",
+                                    "/tmp",           kCommand};
   });
 }
 
@@ -112,8 +116,8 @@ os::Result<void> spawn_and_wait(const std::vector<std::string>& command) {
   for (const int number : {0, 1, 2})
     ::posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
   pid_t child = -1;
-  const int error = ::posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(),
-                                  environment);
+  const int error =
+      ::posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environment);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return os::fail_errno(error, "posix_spawn");
   int status = -1;
@@ -141,21 +145,25 @@ os::Result<std::vector<Peer>> find_peers(const std::string& directory) {
   peers.push_back(std::move(crun));
   peers.push_back(oci_runtime("runc", "/usr/sbin/runc", limited, {},
                               "user mnt pid net ipc uts, seccomp, memory pids cpu"));
-  peers.push_back(make_peer("firejail", "mnt pid net ipc, seccomp; no user ns, no cgroup",
-                            "/usr/bin/firejail", [](int) {
-                              return std::vector<std::string>{
-                                  "/usr/bin/firejail", "--quiet",       "--noprofile",
-                                  "--net=none",        "--ipc-namespace", "--private-dev",
-                                  "--seccomp",         "--caps.drop=all", kCommand};
-                            }));
   peers.push_back(make_peer(
-      "systemd-nspawn", "user mnt pid net ipc uts, seccomp; no limits set", "/usr/bin/systemd-nspawn",
-      [tree](int) {
-        return std::vector<std::string>{"/usr/bin/systemd-nspawn", "--quiet", "--register=no",
-                                        "--keep-unit", "--private-network", "--read-only",
-                                        "--directory=" + tree, "--bind-ro=/usr", "--as-pid2",
-                                        kCommand};
+      "firejail", "mnt pid net ipc, seccomp; no user ns, no cgroup", "/usr/bin/firejail", [](int) {
+        return std::vector<std::string>{"/usr/bin/firejail", "--quiet",         "--noprofile",
+                                        "--net=none",        "--ipc-namespace", "--private-dev",
+                                        "--seccomp",         "--caps.drop=all", kCommand};
       }));
+  peers.push_back(make_peer("systemd-nspawn", "user mnt pid net ipc uts, seccomp; no limits set",
+                            "/usr/bin/systemd-nspawn", [tree](int) {
+                              return std::vector<std::string>{"/usr/bin/systemd-nspawn",
+                                                              "--quiet",
+                                                              "--register=no",
+                                                              "--keep-unit",
+                                                              "--private-network",
+                                                              "--read-only",
+                                                              "--directory=" + tree,
+                                                              "--bind-ro=/usr",
+                                                              "--as-pid2",
+                                                              kCommand};
+                            }));
   return peers;
 }
 

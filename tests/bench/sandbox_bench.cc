@@ -48,9 +48,12 @@ class Latency {
     latency.pooled_ = TRY(BenchJail::start(sandbox::Ahead::namespaces, prefix));
     latency.prewarmed_ = TRY(BenchJail::start(sandbox::Ahead::sandbox, prefix));
     latency.peers_ = TRY(bench::find_peers(directory));
-    latency.all_ = {{"posix_spawn", "nothing", {}, {}}, {"cold", kOurs, {}, {}},
-                    {"pooled", kOurs, {}, {}},          {"prewarmed", kOurs, {}, {}},
-                    {"settling", "(after cold)", {}, {}}, {"own_jail", kOurs, {}, {}}};
+    latency.all_ = {{"posix_spawn", "nothing", {}, {}},
+                    {"cold", kOurs, {}, {}},
+                    {"pooled", kOurs, {}, {}},
+                    {"prewarmed", kOurs, {}, {}},
+                    {"settling", "(after cold)", {}, {}},
+                    {"own_jail", kOurs, {}, {}}};
     for (const bench::Peer& peer : latency.peers_)
       latency.all_.push_back({peer.name, peer.isolates, peer.absent, {}});
     for (BenchJail* jail : {&*latency.cold_, &*latency.pooled_, &*latency.prewarmed_}) {
@@ -85,8 +88,7 @@ class Latency {
   static constexpr std::size_t kOwn = 6;
 
   os::Result<void> run_in_own_jail() {
-    const std::unique_ptr<BenchJail> jail =
-        TRY(BenchJail::start(sandbox::Ahead::nothing, prefix_));
+    const std::unique_ptr<BenchJail> jail = TRY(BenchJail::start(sandbox::Ahead::nothing, prefix_));
     TRY(jail->run_empty());
     return jail->close();
   }

@@ -41,11 +41,12 @@ void print_table(const std::vector<Series>& all, int runs) {
     for (int run = 0; run < runs; ++run)
       ratios.push_back(series.median_of(run, runs) / plain.median_of(run, runs));
     const auto [least, most] = std::ranges::minmax(ratios);
-    std::printf("%-18s %9.3f %9.3f %9.3f  %-22s %s\n", series.name.c_str(), series.at(0.5) / 1000,
-                series.at(0.99) / 1000, series.at(0) / 1000,
-                fmt::format("{:.2f} ({:.2f} to {:.2f})", series.at(0.5) / plain.at(0.5), least, most)
-                    .c_str(),
-                series.isolates.c_str());
+    std::printf(
+        "%-18s %9.3f %9.3f %9.3f  %-22s %s\n", series.name.c_str(), series.at(0.5) / 1000,
+        series.at(0.99) / 1000, series.at(0) / 1000,
+        fmt::format("{:.2f} ({:.2f} to {:.2f})", series.at(0.5) / plain.at(0.5), least, most)
+            .c_str(),
+        series.isolates.c_str());
   }
 }
 

@@ -58,8 +58,8 @@ os::Result<runner::AttemptStart> StagedAttempts::stage(const tasks::Policy& poli
 }
 
 os::Result<tasks::Evidence> StagedAttempts::result(const tasks::AttemptId& attempt) const {
-  tasks::Evidence evidence = TRY(tasks::evidence_from_json(TRY(os::read_file(
-      data_ / ("attempts/" + attempt.str() + "/1/result.json"), kResultLimit))));
+  tasks::Evidence evidence = TRY(tasks::evidence_from_json(
+      TRY(os::read_file(data_ / ("attempts/" + attempt.str() + "/1/result.json"), kResultLimit))));
   if (evidence.status != tasks::AttemptStatus::completed)
     return os::fail(os::Code::internal,
                     "an attempt did not complete: " +

@@ -95,9 +95,10 @@ os::Result<void> soak_executor(int count, std::mt19937_64& random, const std::st
     if (i == 0) before = resident_kib(executor.process.pid());
   }
   const std::int64_t after = resident_kib(executor.process.pid());
-  std::printf("executor: killed %d times, every attempt ended; memory %lld KiB after the first of "
-              "%d further attempts, %lld KiB after the last\n",
-              count, static_cast<long long>(before), count, static_cast<long long>(after));
+  std::printf(
+      "executor: killed %d times, every attempt ended; memory %lld KiB after the first of "
+      "%d further attempts, %lld KiB after the last\n",
+      count, static_cast<long long>(before), count, static_cast<long long>(after));
   if (after > before + kFlatKib) return os::fail(os::Code::internal, "the executor grows");
   return {};
 }

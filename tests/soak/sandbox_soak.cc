@@ -64,7 +64,8 @@ struct Soak {
 // One after the other in one jail.
 class Worker {
  public:
-  Worker(Soak& soak, int number) : soak_(soak), random_(soak.seed + 1 + static_cast<std::uint64_t>(number)) {}
+  Worker(Soak& soak, int number)
+      : soak_(soak), random_(soak.seed + 1 + static_cast<std::uint64_t>(number)) {}
 
   os::Result<void> run() {
     TRY(open());
@@ -93,9 +94,9 @@ class Worker {
     const sandbox::RunResult result = TRY(jail_->run(guest.request, alarm.get()));
     const std::string ending = sandbox::describe(result.outcome);
     if (ending != guest.ending)
-      return os::fail(os::Code::internal,
-                      fmt::format("{} {}: {} expected", guest.request.command[0], ending,
-                                  guest.ending));
+      return os::fail(
+          os::Code::internal,
+          fmt::format("{} {}: {} expected", guest.request.command[0], ending, guest.ending));
     if (++runs_ == kWarmRuns) warm_kib_ = soak::resident_kib(jail_->process().pid());
     return {};
   }
