@@ -28,6 +28,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
+#include "sandbox/self_test.h"
 
 namespace sandbox {
 namespace {
@@ -88,9 +89,22 @@ std::string try_overlay() {
   return {};
 }
 
-std::string try_seccomp() {
+// Filters that kill, and the very filters of both profiles, each call of the self-test's table.
+std::string probe_seccomp() {
   std::uint32_t action = SECCOMP_RET_KILL_PROCESS;
-  return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 ? "" : failed("seccomp");
+  if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0) return failed("seccomp");
+  for (const Profile profile : {Profile::step, Profile::strict})
+    if (std::string why = in_child([profile] { return run_self_test(profile); }); !why.empty())
+      return why;
+  return {};
+}
+
+// A pipe in core_pattern is a program that the host starts as root for every crash (man 5 core).
+std::string probe_core_pattern() {
+  const os::Result<std::string> pattern = os::read_file("/proc/sys/kernel/core_pattern");
+  if (!pattern) return pattern.error().message;
+  if (!pattern->starts_with('|')) return {};
+  return "crashes start " + pattern->substr(1, pattern->find_first_of(" \n") - 1);
 }
 
 // Why `directory` cannot be mounted with ids mapped as in `user_namespace`.
@@ -139,9 +153,9 @@ std::string try_idmap() {
 
 std::string try_landlock() {
   return ::syscall(SYS_landlock_create_ruleset, nullptr, std::size_t{0},
-                   LANDLOCK_CREATE_RULESET_VERSION) >= 1
+                   LANDLOCK_CREATE_RULESET_VERSION) >= 2
              ? ""
-             : failed("landlock");
+             : "no Landlock of ABI 2 or newer";
 }
 
 std::string try_cgroup_namespace() {
@@ -213,8 +227,11 @@ std::vector<Feature> probe_host() {
                           "container: --privileged",
                           "user, mount, pid, net, ipc and uts"));
   features.push_back(make("overlayfs", true, in_child(try_overlay), "modprobe overlay"));
-  features.push_back(make("seccomp", true, in_child(try_seccomp),
-                          "a kernel with CONFIG_SECCOMP_FILTER", "filters that kill"));
+  features.push_back(
+      make("seccomp", true, probe_seccomp(),
+           "a kernel with CONFIG_SECCOMP_FILTER, and libseccomp 2.5.4 or newer",
+           fmt::format("self-test: {} calls answer as they should",
+                       self_test_calls(Profile::step) + self_test_calls(Profile::strict))));
   probe_cgroups(features);
   features.push_back(make("cgroup_namespace", false, in_child(try_cgroup_namespace),
                           "a kernel with CONFIG_CGROUPS"));
@@ -222,7 +239,12 @@ std::vector<Feature> probe_host() {
                           "Linux 5.12 and ext4, xfs or btrfs (tmpfs: Linux 6.3); else trees are "
                           "copied for each sandbox",
                           "idmapped mounts of the file system of /usr"));
-  features.push_back(make("landlock", false, in_child(try_landlock), "lsm=landlock,… at boot"));
+  features.push_back(make("landlock", false, in_child(try_landlock),
+                          "Linux 5.19 with lsm=landlock,… at boot",
+                          "a second guard of files, sockets and signals"));
+  features.push_back(make("core_pattern", false, probe_core_pattern(),
+                          "sysctl kernel.core_pattern=core: the handler runs outside of sandboxes",
+                          "no program is started for a crash"));
   features.push_back(make("psi", false, in_child(try_psi), "psi=1 at boot"));
   return features;
 }

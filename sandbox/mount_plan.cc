@@ -40,7 +40,15 @@ bool has_option(std::string_view options, std::string_view wanted) {
   return false;
 }
 
-// One line of mountinfo: the fifth field is the mount point, the sixth the mount's own options.
+// Below /proc only three things are mounted: the null device, the empty directory, and an entry on
+// itself. `root` is the path within the mounted file system.
+bool hides_or_shows_itself(std::string_view root, std::string_view target) {
+  return root == "/null" || root == "/var/empty" ||
+         root == target.substr(std::string_view("/proc").size());
+}
+
+// One line of mountinfo: the fourth field is the root of the mount within its file system, the
+// fifth the mount point, the sixth the mount's own options.
 std::string check_mount(std::string_view line, const std::vector<std::string>& writable) {
   const std::vector<std::string_view> fields = fields_of(line);
   if (fields.size() < 6) return "unreadable mountinfo";
@@ -49,6 +57,8 @@ std::string check_mount(std::string_view line, const std::vector<std::string>& w
   if (!has_option(options, "nosuid")) return target + " is not nosuid";
   const bool is_dev = target == "/dev" || target.starts_with("/proc/");
   if (!is_dev && !has_option(options, "nodev")) return target + " is not nodev";
+  if (target.starts_with("/proc/") && !hides_or_shows_itself(fields[3], target))
+    return target + " shows something else";
   if (target == "/proc" || std::ranges::find(writable, target) != writable.end()) return {};
   return has_option(options, "ro") ? std::string() : target + " is not read-only";
 }
@@ -98,10 +108,11 @@ const std::vector<DeviceNode>& device_nodes() {
 
 const std::vector<std::string>& hidden_proc_entries() {
   static const std::vector<std::string> entries{
-      "acpi",    "asound",        "driver", "fs",         "interrupts",    "kallsyms",
-      "kcore",   "keys",          "kmsg",   "key-users",  "latency_stats", "sched_debug",
-      "scsi",    "sysrq-trigger", "bus",    "timer_list", "timer_stats",   "tty",
-      "modules", "config.gz"};
+      "acpi",        "asound",    "bus",           "cmdline",  "config.gz",     "diskstats",
+      "driver",      "fs",        "interrupts",    "kallsyms", "kcore",         "key-users",
+      "keys",        "kmsg",      "latency_stats", "locks",    "modules",       "partitions",
+      "sched_debug", "schedstat", "scsi",          "softirqs", "sysrq-trigger", "timer_list",
+      "timer_stats", "tty"};
   return entries;
 }
 
@@ -135,6 +146,8 @@ std::string working_directory(const RunRequest& request) {
 
 std::string check_mounts(std::string_view mountinfo, const std::vector<std::string>& writable) {
   std::vector<std::string> missing = writable;
+  // Sysctls are writable unless they are a mount of their own.
+  missing.emplace_back("/proc/sys");
   while (!mountinfo.empty()) {
     const std::size_t end = mountinfo.find('\n');
     const std::string_view line = mountinfo.substr(0, end);

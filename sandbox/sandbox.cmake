@@ -18,7 +18,8 @@ add_library(sandbox STATIC
   host_probe.cc
   mount_plan.cc
   overlay.cc
-  seccomp_policy.cc)
+  seccomp_policy.cc
+  self_test.cc)
 target_link_libraries(sandbox PUBLIC sandbox_wire
   PRIVATE fmt::fmt PkgConfig::seccomp project_warnings project_sanitizers)
 

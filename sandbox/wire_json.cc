@@ -12,15 +12,35 @@ namespace sandbox {
 
 using nlohmann::json;
 
+namespace {
+
+// True when arrays and objects are nested deeper than `depth`: looked at before anything is built
+// of them. Brackets within strings do not count.
+bool is_too_deep(std::string_view text, int depth) {
+  int level = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = text[at];
+    if (in_string && letter == '\\') ++at;
+    if (letter == '"') in_string = !in_string;
+    if (in_string) continue;
+    if ((letter == '[' || letter == '{') && ++level > depth) return true;
+    if (letter == ']' || letter == '}') --level;
+  }
+  return false;
+}
+
+}  // namespace
+
 os::Result<json> parse_json(std::string_view text, int depth) {
+  if (is_too_deep(text, depth))
+    return os::fail(os::Code::invalid, fmt::format("JSON is nested over {} levels", depth));
   std::vector<std::set<std::string>> keys;
   std::string problem;
-  const auto watch = [&](int level, json::parse_event_t event, json& parsed) {
+  const auto watch = [&](int /*level*/, json::parse_event_t event, json& parsed) {
     switch (event) {
       case json::parse_event_t::object_start:
       case json::parse_event_t::array_start:
-        // The first value is opened at level 0.
-        if (level >= depth) problem = fmt::format("JSON is nested over {} levels", depth);
         keys.emplace_back();
         break;
       case json::parse_event_t::object_end:

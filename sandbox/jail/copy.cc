@@ -46,6 +46,10 @@ class Copier {
   os::Result<void> finish(int target, const struct stat& info);
   os::Result<void> set_times(int directory, const char* name, const struct stat& info);
   os::Result<void> count_entry();
+  // A view stands in for what it copies, which may be a layer.
+  bool keeps_layers() const {
+    return rules_.kind == CopyKind::layer || rules_.kind == CopyKind::view;
+  }
 
   const CopyRules& rules_;
   CopyCounts counts_;
@@ -110,7 +114,7 @@ os::Result<void> Copier::finish(int target, const struct stat& info) {
 
 // True: it was a further name of a file already copied.
 os::Result<bool> Copier::hard_link(const struct stat& info, int target, const std::string& name) {
-  if (rules_.kind != CopyKind::layer || info.st_nlink < 2) return false;
+  if (!keeps_layers() || info.st_nlink < 2) return false;
   const auto known = linked_.find(info.st_ino);
   if (known == linked_.end()) return false;
   if (::linkat(known->second.get(), "", target, name.c_str(), AT_EMPTY_PATH) != 0)
@@ -134,7 +138,7 @@ os::Result<void> Copier::file(int source, const struct stat& info, int directory
   TRY(finish(target.get(), info));
   // Files with several names are rare and bounded by the descriptors of the jail: beyond 256 the
   // further names become copies.
-  if (rules_.kind == CopyKind::layer && info.st_nlink > 1 && linked_.size() < 256)
+  if (keeps_layers() && info.st_nlink > 1 && linked_.size() < 256)
     linked_.emplace(info.st_ino, std::move(target));
   return {};
 }
@@ -160,7 +164,7 @@ os::Result<void> Copier::whiteout(int target, const std::string& name) {
 }
 
 os::Result<void> Copier::attributes(int source, int target) {
-  if (rules_.kind != CopyKind::layer) return {};
+  if (!keeps_layers()) return {};
   for (const char* name : {"trusted.overlay.opaque", "trusted.overlay.redirect"}) {
     std::array<char, 4096> value{};
     const ssize_t length = ::fgetxattr(source, name, value.data(), value.size());
@@ -192,7 +196,7 @@ os::Result<void> Copier::entry(int source, int target, const std::string& name, 
     return open_entry(source, target, name, info, depth);
   if (S_ISLNK(info.st_mode) && rules_.kind != CopyKind::evidence)
     return link(source, target, name, info);
-  if (is_whiteout(info) && rules_.kind == CopyKind::layer) return whiteout(target, name);
+  if (is_whiteout(info) && keeps_layers()) return whiteout(target, name);
   // In a layer a socket or a FIFO is of no use to a later build.
   if (rules_.kind == CopyKind::layer && !S_ISCHR(info.st_mode)) return {};
   return os::fail(os::Code::invalid, name + " is not a regular file");

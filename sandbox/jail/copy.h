@@ -13,8 +13,9 @@ namespace sandbox::jail {
 enum class CopyKind : std::uint8_t {
   evidence,  // regular files and directories only; 0644/0755, new times
   tree,      // symbolic links too; 0644/0755, every time 2000-01-01 (older than any build)
-  view,      // symbolic links too; modes and times as they are
-  layer,  // an overlay's upper: also whiteouts, opaque and redirect attributes, hard links, times
+  view,      // whatever a layer may hold, but nothing left out
+  layer,     // an overlay's upper: symbolic and hard links, whiteouts, opaque and redirect
+             // attributes; modes and times as they are; sockets and FIFOs are left out
 };
 
 struct CopyRules {

@@ -1,9 +1,16 @@
 #include "sandbox/host.h"
 
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +20,7 @@
 
 #include "sandbox/cgroup.h"
 #include "sandbox/os/files.h"
+#include "sandbox/self_test.h"
 #include "tests/support/capability.h"
 
 namespace sandbox {
@@ -96,6 +104,39 @@ TEST(ProbeHost, FindsWhatTestsFindAndLeavesNothing) {
   EXPECT_EQ(is_present("cgroup_memory"), tests::why_missing("cgroup").empty());
   EXPECT_EQ(is_present("landlock"), tests::why_missing("landlock").empty());
   EXPECT_TRUE(CgroupHost::detect()->list("proofhouse-probe").value().empty());
+}
+
+// Runs the self-test in a child whose first filter answers read(2) with `errno`, 0: none.
+std::string self_test_with(int error) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::array<sock_filter, 4> filter{
+        sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 0, 1),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{filter.size(), filter.data()};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (error != 0) ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    const std::string wrong = run_self_test(Profile::step);
+    const ssize_t put = ::write(ends[1], wrong.data(), wrong.size());
+    ::_exit(put == std::ssize(wrong) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  const os::Fd reader(ends[0]);
+  std::string wrong = os::read_all(reader.get(), 65'536).value_or("unreadable");
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  return status == 0 ? wrong : "the child died";
+}
+
+TEST(SelfTest, FindsTheFilterAsItWasWrittenAndWhatIsNot) {
+  if (!tests::why_missing("seccomp").empty()) GTEST_SKIP() << tests::why_missing("seccomp");
+  EXPECT_EQ(self_test_with(0), "");
+  EXPECT_EQ(self_test_with(EPERM), "read answers EPERM, not EBADF");
+  EXPECT_GT(self_test_calls(Profile::step), 80);
 }
 
 TEST(MissingFeatures, AreTheRequiredOnesThatNobodyAllowed) {

@@ -18,8 +18,19 @@ TEST(MountPlan, AcceptsMountsThatAreReadOnlyButForTheWritableOnes) {
                            "2 1 0:2 / /tmp rw,nosuid,nodev,relatime - tmpfs tmpfs rw\n"
                            "3 1 0:3 / /proc rw,nosuid,nodev,noexec - proc proc rw\n"
                            "4 1 0:4 / /dev ro,nosuid,noexec - tmpfs tmpfs rw\n"
-                           "5 3 0:4 /null /proc/keys ro,nosuid,noexec - tmpfs tmpfs rw\n";
+                           "5 3 0:4 /null /proc/keys ro,nosuid,noexec - tmpfs tmpfs rw\n"
+                           "6 3 0:1 /var/empty /proc/bus ro,nosuid,nodev - tmpfs tmpfs rw\n"
+                           "7 3 0:3 /sys /proc/sys ro,nosuid,nodev,noexec - proc proc rw\n";
   EXPECT_EQ(check_mounts(text, {"/tmp"}), "");
+}
+
+TEST(MountPlan, NoticesWhatHidesNothing) {
+  const std::string root = kRoot;
+  EXPECT_EQ(check_mounts(root + "2 1 0:4 /zero /proc/keys ro,nosuid - tmpfs tmpfs rw\n", {}),
+            "/proc/keys shows something else");
+  EXPECT_EQ(check_mounts(root + "2 1 0:4 / /proc/sys ro,nosuid - tmpfs tmpfs rw\n", {}),
+            "/proc/sys shows something else");
+  EXPECT_EQ(check_mounts(root, {}), "/proc/sys is not mounted");
 }
 
 TEST(MountPlan, NamesTheMountThatIsWeaker) {
@@ -28,7 +39,7 @@ TEST(MountPlan, NamesTheMountThatIsWeaker) {
             "/usr is not read-only");
   EXPECT_EQ(check_mounts(root + "2 1 0:2 / /usr ro,nodev - ext4 x rw\n", {}), "/usr is not nosuid");
   EXPECT_EQ(check_mounts(root + "2 1 0:2 / /usr ro,nosuid - ext4 x rw\n", {}), "/usr is not nodev");
-  EXPECT_EQ(check_mounts(root + "2 1 0:2 / /proc/sys rw,nosuid,nodev - proc proc rw\n", {}),
+  EXPECT_EQ(check_mounts(root + "2 1 0:2 /sys /proc/sys rw,nosuid,nodev - proc proc rw\n", {}),
             "/proc/sys is not read-only");
   EXPECT_EQ(check_mounts(root, {"/tmp"}), "/tmp is not mounted");
   EXPECT_EQ(check_mounts("garbage\n", {}), "unreadable mountinfo");

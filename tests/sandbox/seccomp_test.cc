@@ -75,18 +75,23 @@ TEST_F(Seccomp, LooksAtArguments) {
       "tiocsti 16 0 0x5412 0;tiocsti_high 16 0 0x100005412 0;tioclinux 16 0 0x541c 0;"
       "alg 41 38 5 0;vsock 41 40 1 0;packet 41 17 3 0;audit 41 16 3 9;alg_high 41 0x100000026 5 0;"
       "xdp 41 44 3 0;chmod_suid 90 0 0o4755;chmod_sgid 90 0 0o2755;fchmodat_suid 268 -1 0 0o4755;"
-      "mknod_char 133 0 0o20666 0x103;mknod_block 133 0 0o60666 0x800;mkdir_sgid 83 0 0o2755",
+      "open_suid 2 0 0o100 0o4755;openat_suid 257 -1 0 0o100 0o4755;creat_sgid 85 0 0o2755;"
+      "tmpfile_suid 257 -1 0 0o20200000 0o4755;mknod_char 133 0 0o20666 0x103;mknod_block 133 0 "
+      "0o60666 0x800;mkdir_sgid 83 0 0o2755",
       Profile::step);
   for (const auto& [name, answer] : answers) EXPECT_EQ(answer, "EPERM") << name;
 }
 
 TEST_F(Seccomp, AllowsTheirOrdinaryForms) {
   const auto answers = call(
+      "fixed 135 0x40000;"
       "unix 41 1 1 0;inet 41 2 1 0;inet6 41 10 1 0;route 41 16 3 0;persona 135 0;query 135 "
       "0xffffffff;"
-      "chmod 90 0 0o755;mkfifo 133 0 0o10644 0;ptrace 101 0x4206 0 0 0",
+      "no_mode 2 0 0 0o4755;chmod 90 0 0o755;mkfifo 133 0 0o10644 0;ptrace 101 0x4206 0 0 0",
       Profile::step);
   EXPECT_EQ(answers.at("unix"), "ok");
+  EXPECT_EQ(answers.at("fixed"), "ok");
+  EXPECT_EQ(answers.at("no_mode"), "EFAULT") << "what is no mode is not looked at";
   EXPECT_EQ(answers.at("inet"), "ok");
   EXPECT_EQ(answers.at("inet6"), "ok");
   EXPECT_EQ(answers.at("route"), "ok");
@@ -98,8 +103,8 @@ TEST_F(Seccomp, AllowsTheirOrdinaryForms) {
 }
 
 TEST_F(Seccomp, RefusesOtherPersonalities) {
-  const auto answers = call("norandom 135 0x40000;linux32 135 8", Profile::step);
-  EXPECT_EQ(answers.at("norandom"), "ENOSYS");
+  const auto answers = call("linux32 135 8;both 135 0x40008", Profile::step);
+  EXPECT_EQ(answers.at("both"), "ENOSYS");
   EXPECT_EQ(answers.at("linux32"), "ENOSYS");
 }
 

@@ -1,5 +1,7 @@
+#include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/sandbox/jail_fixture.h"
@@ -31,6 +33,11 @@ class Workspace : public JailTest {
     EXPECT_TRUE(result.outcome.is_success()) << describe(result.outcome) << "\n" << head(id);
     EXPECT_EQ(result.level, "full");
     return head(id);
+  }
+
+  void TearDown() override {
+    JailTest::TearDown();
+    if (!layers.empty()) ::umount2(layers.c_str(), MNT_DETACH);
   }
 
   std::string shared(const std::string& id, const std::string& script) {
@@ -156,6 +163,28 @@ TEST_F(Workspace, KeptAsALayerIsFoundByTheNextOne) {
   ASSERT_EQ(::stat((layers + "/" + key + "/build/o").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 0U) << "layers belong to whom layers/ belongs to";
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(layers), {}), 1);
+}
+
+// A layer on a file system without mapped ids is copied for the workspace: with its whiteouts.
+TEST_F(Workspace, KeptAsALayerIsCopiedWhereIdsCannotBeMapped) {
+  ASSERT_EQ(::mount("layers", layers.c_str(), "ramfs", MS_NOSUID | MS_NODEV, nullptr), 0);
+  open();
+  shared("build", "echo object > o; ln o hard; rm two");
+  const std::string key(64, 'b');
+  ASSERT_OK(client->keep_layer({"main", key}));
+  WorkspaceRequest next;
+  next.name = "next";
+  next.tree = std::string(40, 'a');
+  next.layer = key;
+  open_workspace(next);
+  RunRequest look = request("look", "ls -A; stat -c '%U %h' o; echo more >> o");
+  look.workspace = "next";
+  look.mode = WorkspaceMode::shared;
+  const RunResult result = run(look);
+  EXPECT_TRUE(result.outcome.is_success()) << head("look");
+  EXPECT_EQ(head("look"), "dir\nhard\no\none\nbuild 2\n");
+  EXPECT_NE(std::ranges::find(result.gaps, "idmap"), result.gaps.end());
+  EXPECT_EQ(result.level, "full");
 }
 
 TEST_F(Workspace, OfAnotherDomainIsRefused) {
