@@ -45,7 +45,7 @@ struct Config {
   // data: directory of everything that is kept; absolute.
   std::string data = "/var/lib/proofhouse";
   // user: serve, started as root, becomes this user once its executor is started; name or number,
-  // never root. Empty: the account `proofhouse`. Started as an ordinary user, serve stays that user.
+  // never root. Empty: the account `proofhouse`. An ordinary user's serve stays that user.
   std::string user;
   // instance: 8 hexadecimal digits that name this server's cgroups and records on the machine.
   // Empty: the first 8 of the SHA-256 of `data` (see instance_of).

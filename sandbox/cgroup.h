@@ -8,6 +8,7 @@
 
 #include "sandbox/limits.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/request.h"
 
 namespace sandbox {
 
@@ -75,10 +76,12 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();
 
-  // Writes memory (+ swap 0), pids, CPU quota and cpuset; denies devices but the usual six.
+  // Writes memory (+ swap 0), pids, CPU quota and cpuset; denies devices but the usual six and
+  // `devices`, which may be read and written, never made.
   // Names what the layout cannot enforce: cgroup_memory, cgroup_swap, cgroup_pids, cgroup_cpu,
   // cgroup_cpuset, device_denial. Without `cpus` the parent's are kept.
-  os::Result<std::vector<std::string>> apply(const Limits& limits, const std::vector<int>& cpus);
+  os::Result<std::vector<std::string>> apply(const Limits& limits, const std::vector<int>& cpus,
+                                             const std::vector<GpuNode>& devices = {});
   // Descriptors into which a child writes "0", in this order, to join (cgroup.procs of each
   // hierarchy). Whoever is in any of the groups is in the first, where processes are counted and
   // killed.

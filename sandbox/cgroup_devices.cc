@@ -46,7 +46,7 @@ void add_return(Program& program, std::int32_t value) {
 }
 
 // Answers 1 for reading and writing the allowed character devices, else 0 (EPERM).
-Program device_program() {
+Program device_program(const std::vector<GpuNode>& devices) {
   Program program;
   program.push_back(load_word(BPF_REG_2, offsetof(bpf_cgroup_dev_ctx, access_type)));
   program.push_back(load_word(BPF_REG_3, offsetof(bpf_cgroup_dev_ctx, major)));
@@ -57,11 +57,14 @@ Program device_program() {
   program.push_back(instruction(BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_2, 0, 0, 0xffff));
   program.push_back(instruction(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_2, 0, 2, BPF_DEVCG_DEV_CHAR));
   add_return(program, 0);
-  for (const auto& [major, minor] : kAllowed) {
+  const auto allow = [&program](int major, int minor) {
     program.push_back(skip_unless_equal(BPF_REG_3, major, 3));
     program.push_back(skip_unless_equal(BPF_REG_4, minor, 2));
     add_return(program, 1);
-  }
+  };
+  for (const auto& [major, minor] : kAllowed) allow(major, minor);
+  for (const GpuNode& device : devices)
+    allow(static_cast<int>(device.major_number), static_cast<int>(device.minor_number));
   add_return(program, 0);
   return program;
 }
@@ -72,8 +75,8 @@ long bpf(int command, bpf_attr& attributes) {
 
 }  // namespace
 
-os::Result<void> deny_devices_by_bpf(int directory) {
-  const Program program = device_program();
+os::Result<void> deny_devices_by_bpf(int directory, const std::vector<GpuNode>& devices) {
+  const Program program = device_program(devices);
   constexpr const char* kLicense = "Apache-2.0";
   bpf_attr load{};
   load.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;

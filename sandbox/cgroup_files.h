@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/os/fd.h"
+#include "sandbox/request.h"
 
 namespace sandbox {
 
@@ -36,7 +37,7 @@ std::vector<std::string> group_tree(const std::string& path);
 std::vector<pid_t> group_processes(const std::string& path);
 
 // Keeps every program in `directory` (a v2 group) from all devices but null, zero, full, random,
-// urandom and tty, with a BPF_PROG_TYPE_CGROUP_DEVICE program (man 2 bpf). Needs root.
-os::Result<void> deny_devices_by_bpf(int directory);
+// urandom, tty and `devices`, with a BPF_PROG_TYPE_CGROUP_DEVICE program (man 2 bpf). Needs root.
+os::Result<void> deny_devices_by_bpf(int directory, const std::vector<GpuNode>& devices);
 
 }  // namespace sandbox

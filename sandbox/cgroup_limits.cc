@@ -44,10 +44,13 @@ os::Result<void> limit_cpu(int directory, bool unified, int cpus) {
 }
 
 // v1: everything is denied, then the usual six are allowed again, but not to be made (mknod).
-os::Result<void> deny_devices_v1(int directory) {
+os::Result<void> deny_devices_v1(int directory, const std::vector<GpuNode>& devices) {
   TRY(write_group_file(directory, "devices.deny", "a"));
   for (const std::string_view device : {"1:3", "1:5", "1:7", "1:8", "1:9", "5:0"})
     TRY(write_group_file(directory, "devices.allow", fmt::format("c {} rw", device)));
+  for (const GpuNode& device : devices)
+    TRY(write_group_file(directory, "devices.allow",
+                         fmt::format("c {}:{} rw", device.major_number, device.minor_number)));
   return {};
 }
 
@@ -74,7 +77,8 @@ std::int64_t sum_after(std::string_view text, std::string_view key) {
 }  // namespace
 
 os::Result<std::vector<std::string>> Cgroup::apply(const Limits& limits,
-                                                   const std::vector<int>& cpus) {
+                                                   const std::vector<int>& cpus,
+                                                   const std::vector<GpuNode>& devices) {
   std::vector<std::string> gaps;
   if (const Group* group = find("memory")) {
     const int directory = group->directory.get();
@@ -99,9 +103,9 @@ os::Result<std::vector<std::string>> Cgroup::apply(const Limits& limits,
   else if (group == nullptr)
     gaps.emplace_back("cgroup_cpuset");
   if (const Group* v1 = find("devices"))
-    TRY(deny_devices_v1(v1->directory.get()));
+    TRY(deny_devices_v1(v1->directory.get(), devices));
   else if (const Group* v2 = find("unified"))
-    TRY(deny_devices_by_bpf(v2->directory.get()));
+    TRY(deny_devices_by_bpf(v2->directory.get(), devices));
   else
     gaps.emplace_back("device_denial");
   return gaps;

@@ -101,14 +101,15 @@ os::Result<os::ChildProcess> start_jail(const JailStart& start, int socket) {
   request.standard_error = start.standard_error;
   // Its own session: what interrupts us on a terminal must not stop it from cleaning up.
   request.new_session = true;
-  const std::array<std::pair<int, int>, 8> all{{{socket, kSocketFd},
+  const std::array<std::pair<int, int>, 9> all{{{socket, kSocketFd},
                                                 {bounds.get(), kBoundsFd},
                                                 {start.attempt_directory, kAttemptDirFd},
                                                 {start.trees, kTreesFd},
                                                 {start.layers, kLayersFd},
                                                 {start.repository, kRepositoryFd},
                                                 {start.directory, kDirectoryFd},
-                                                {start.programs, kProgramsFd}}};
+                                                {start.programs, kProgramsFd},
+                                                {start.grants, kGrantsFd}}};
   for (const auto& descriptor : all)
     if (descriptor.first >= 0) request.descriptors.push_back(descriptor);
   return os::ChildProcess::spawn(request);

@@ -34,6 +34,7 @@ struct JailStart {
   int repository = -1;
   int directory = -1;
   int programs = -1;
+  int grants = -1;
   int standard_error = -1;
 };
 

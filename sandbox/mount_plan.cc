@@ -80,9 +80,10 @@ std::vector<RootEntry> root_plan(const std::vector<std::string>& read_only_paths
   const auto add = [&plan](Kind kind, std::string path, std::string_view text = {}) {
     plan.push_back({kind, std::move(path), std::string(text)});
   };
-  for (const char* path : {"/dev", "/etc", "/home", "/home/build", "/in", "/needs", "/out", "/proc",
-                           "/proofhouse", "/tmp", "/usr", "/var", "/var/empty", "/workspace",
-                           "/etc/alternatives", "/etc/ssl", "/etc/ssl/certs", "/etc/ld.so.conf.d"})
+  for (const char* path :
+       {"/dev", "/driver", "/etc", "/home", "/home/build", "/in", "/needs", "/out", "/proc",
+        "/proofhouse", "/tmp", "/usr", "/var", "/var/empty", "/workspace", "/etc/alternatives",
+        "/etc/ssl", "/etc/ssl/certs", "/etc/ld.so.conf.d"})
     add(Kind::directory, path);
   add(Kind::required, "/usr");
   for (const char* path : {"/bin", "/sbin", "/lib", "/lib64"}) add(Kind::as_host, path);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/gpu_grant.h"
 #include "sandbox/limits.h"
 #include "sandbox/outcome.h"
 
@@ -30,6 +31,9 @@ inline constexpr int kLayersFd = 68;      // layers/ (absent where nothing is ke
 inline constexpr int kRepositoryFd = 69;  // the project's bare repository (ingest only)
 inline constexpr int kDirectoryFd = 70;   // `sandbox run --workspace DIR` only
 inline constexpr int kProgramsFd = 71;    // directory of our programs, shown under /proofhouse
+inline constexpr int kGrantsFd = 72;      // directory of GPU grants (absent where there is no GPU)
+// Where an attempt finds its executor, which leases GPUs to its steps (sandbox/gpu/desk.h).
+inline constexpr int kExecutorFd = 73;
 
 // Trust domains: each has an id range, and so a user namespace, of its own.
 enum class Domain : std::uint8_t { change, base, judge, reader };
@@ -63,6 +67,7 @@ struct Bounds {
   os::Bytes memory;               // the lease: no run's memory limit may exceed it
   std::vector<std::string> gaps_allowed;     // names of protections that may be missing
   std::vector<std::string> read_only_paths;  // further host paths shown read-only (operator's)
+  std::vector<DriverFile> driver_files;      // for runs that were granted a GPU
   Ahead ahead = Ahead::sandbox;
   bool operator==(const Bounds&) const = default;
 };
@@ -130,7 +135,8 @@ struct RunRequest {
   std::vector<std::string> clear;  // below /workspace: removed before the start (old reports)
   std::vector<Collect> collect;
   bool separate_error_output = false;  // stderr apart from stdout: only stdout is `output`
-  os::Bytes out{0};  // size of a writable tmpfs at /out that lives until the jail ends; 0: none
+  os::Bytes out{0};   // size of a writable tmpfs at /out that lives until the jail ends; 0: none
+  bool gpus = false;  // it has the GPUs that the executor granted to this very run
   bool operator==(const RunRequest&) const = default;
 };
 

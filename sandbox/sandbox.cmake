@@ -4,7 +4,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 
 # Values and their JSON apart, for programs that only read and write them.
-add_library(sandbox_wire STATIC environment.cc outcome.cc wire.cc wire_json.cc)
+add_library(sandbox_wire STATIC environment.cc gpu/desk.cc outcome.cc wire.cc wire_gpu.cc
+  wire_json.cc)
 target_link_libraries(sandbox_wire PUBLIC sandbox_os nlohmann_json::nlohmann_json
   PRIVATE fmt::fmt project_warnings project_sanitizers)
 
@@ -34,6 +35,7 @@ if(PROOFHOUSE_RUNNER)
     jail/collect.cc
     jail/copy.cc
     jail/execution.cc
+    jail/gpus.cc
     jail/jail.cc
     jail/launch.cc
     jail/lockdown.cc
@@ -52,4 +54,8 @@ if(PROOFHOUSE_RUNNER)
   target_link_libraries(jail PRIVATE sandbox fmt::fmt project_warnings)
   # Nothing left to relocate: each command starts as a copy of the jail, and would copy those pages.
   target_link_options(jail PRIVATE -Wl,--as-needed -Wl,-z,now)
+endif()
+
+if(PROOFHOUSE_RUNNER)
+  add_subdirectory(gpu)
 endif()

@@ -207,6 +207,14 @@ struct Fields<IdRange> {
 };
 
 template <>
+struct Fields<DriverFile> {
+  static void visit(auto& archive, auto& file) {
+    archive("path", file.path);
+    archive("name", file.name);
+  }
+};
+
+template <>
 struct Fields<Bounds> {
   static void visit(auto& archive, auto& bounds) {
     archive("attempt", bounds.attempt);
@@ -218,6 +226,7 @@ struct Fields<Bounds> {
     archive("memory", bounds.memory);
     archive("gaps_allowed", bounds.gaps_allowed);
     archive("read_only_paths", bounds.read_only_paths);
+    archive("driver_files", bounds.driver_files);
     archive("ahead", bounds.ahead);
   }
 };
@@ -313,6 +322,7 @@ struct Fields<RunRequest> {
     archive("collect", request.collect);
     archive("separate_error_output", request.separate_error_output);
     archive("out", request.out);
+    archive("gpus", request.gpus);
   }
 };
 

@@ -32,6 +32,9 @@ std::string encode(const Reply& reply);
 os::Result<Reply> decode_reply(std::string_view json);
 std::string encode(const Bounds& bounds);
 os::Result<Bounds> decode_bounds(std::string_view json);
+// wire_gpu.cc
+std::string encode(const GpuGrant& grant);
+os::Result<GpuGrant> decode_gpu_grant(std::string_view json);
 
 // The forms that evidence and `sandbox run --json` use:
 // outcome {kind, code|signal|limit|step, errno?}; limits_hit [{limit, figure, bound}]; usage {…}.

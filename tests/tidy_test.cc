@@ -43,7 +43,7 @@ const std::vector<HeavyHeader> kHeavyHeaders{
     {"httplib.h", {"runner/http/server.cc", "runner/cli/client.cc"}},
     {"sqlite3.h", {"runner/store/sqlite.cc"}},
     {"git2", {"tasks/git"}},
-    {"yaml-cpp/", {"tasks/policy_yaml", "runner/config"}},
+    {"yaml-cpp/", {"tasks/policy_yaml", "runner/config", "sandbox/gpu/cdi"}},
     {"boost/process", {"sandbox/os/process"}},
     {"boost/math/", {"gates/statistics"}},
     {"seccomp.h", {"sandbox/seccomp"}},

@@ -41,6 +41,8 @@ struct RunParts {
   os::Fd out_mount;
   std::string out;     // path of the tmpfs behind /out, empty: none
   os::Fd file_system;  // what the command writes /workspace to
+  os::Fd devices;      // what becomes /dev, where it has GPUs
+  std::vector<GpuNode> gpus;
   std::vector<std::string> gaps;
 };
 
@@ -71,6 +73,8 @@ class Jail {
   os::Result<void> prepare_places(const RunRequest& request, RunParts& parts);
   os::Result<void> prepare_mounts(const RunRequest& request, RunParts& parts);
   os::Result<void> prepare_limits(const RunRequest& request, RunParts& parts);
+  // gpus.cc: reads the grant, makes /dev with its nodes, shows the driver's files.
+  os::Result<void> prepare_gpus(const RunRequest& request, RunParts& parts);
   os::Result<RunResult> execute(const RunRequest& request, RunParts& parts);
   os::Result<void> finish(const RunRequest& request, RunParts& parts, const Ending& ending,
                           RunResult& result);

@@ -62,7 +62,7 @@ os::Result<void> mount_private(const Place& place, const Order& order) {
 // Mount points of what this command alone sees lie in small file systems of their own: the root
 // below is shared with other commands of the domain.
 os::Result<void> mount_extras(const Place& place, const std::vector<ExtraMount>& mounts) {
-  for (const std::string top : {"/needs", "/in"}) {
+  for (const std::string top : {"/needs", "/in", "/driver"}) {
     bool is_used = false;
     for (const ExtraMount& mount : mounts) is_used = is_used || mount.target.starts_with(top + "/");
     if (!is_used) continue;
@@ -78,6 +78,17 @@ os::Result<void> mount_extras(const Place& place, const std::vector<ExtraMount>&
     TRY(make_read_only(top, 0));
   }
   return {};
+}
+
+// /dev with the GPUs of the run in place of the one that all have; and whoever has a GPU sees what
+// its driver says of itself, because libcuda reads that.
+os::Result<void> mount_gpus(int devices) {
+  TRY(attach_mount(devices, "/dev"));
+  const char* const driver = "/proc/driver";
+  if (::access(driver, F_OK) != 0) return {};
+  TRY(detach_mount(driver));
+  TRY(bind(driver, driver));
+  return make_read_only(driver, MS_NOEXEC);
 }
 
 // What was asked of the kernel is read back: a mount that came out weaker is an error.
@@ -103,6 +114,7 @@ os::Result<void> enter_root(const Place& place) {
 }
 
 os::Result<void> furnish_root(const Place& place, const Order& order) {
+  if (order.devices >= 0) TRY(mount_gpus(order.devices));
   TRY(mount_private(place, order));
   TRY(mount_extras(place, order.mounts));
   return verify_mounts(*order.request);

@@ -159,7 +159,7 @@ os::Result<void> Jail::prepare_mounts(const RunRequest& request, RunParts& parts
 os::Result<void> Jail::prepare_limits(const RunRequest& request, RunParts& parts) {
   parts.ready.emplace(TRY(take_ready(request.domain)));
   const std::vector<int> cpus(bounds_.cpus.begin(), bounds_.cpus.begin() + request.limits.cpus);
-  for (std::string& gap : TRY(parts.ready->group.apply(request.limits, cpus))) {
+  for (std::string& gap : TRY(parts.ready->group.apply(request.limits, cpus, parts.gpus))) {
     if (std::ranges::find(bounds_.gaps_allowed, gap) == bounds_.gaps_allowed.end())
       return os::fail(os::Code::unavailable, "this host cannot enforce " + gap);
     parts.gaps.push_back(std::move(gap));
@@ -175,6 +175,7 @@ os::Result<void> Jail::prepare(const RunRequest& request, std::vector<ExtraView>
   parts.order.arguments = pointers(request.command);
   parts.order.environment = pointers(request.environment);
   TRY(prepare_places(request, parts));
+  if (request.gpus) TRY(prepare_gpus(request, parts));
   TRY(prepare_mounts(request, parts));
   TRY(prepare_limits(request, parts));
   Ready& ready = *parts.ready;

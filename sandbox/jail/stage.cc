@@ -82,7 +82,15 @@ os::Result<std::vector<Taken>> take_grants() {
   TRY(take_descriptor(kRepositoryFd, "/repository", read_only, taken));
   TRY(take_descriptor(kDirectoryFd, "/directory", read_only, taken));
   TRY(take_descriptor(kProgramsFd, "/programs", read_only, taken));
+  TRY(take_descriptor(kGrantsFd, "/grants", read_only, taken));
   return taken;
+}
+
+os::Result<void> take_driver(const std::vector<DriverFile>& files, std::vector<Taken>& taken) {
+  for (std::size_t n = 0; n < files.size(); ++n)
+    taken.push_back({TRY_CONTEXT(clone_mount(AT_FDCWD, files[n].path), files[n].path),
+                     fmt::format("/driver/{}", n), false});
+  return {};
 }
 
 os::Result<void> take_system(const CgroupHost& host, std::vector<Taken>& taken) {
@@ -146,29 +154,10 @@ os::Result<void> make_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-// /dev: the five memory devices and the usual links, in a file system of its own.
-os::Result<void> make_devices(const std::string& dev, std::uint32_t owner) {
-  TRY(mount_tmpfs(dev, {.size = os::Bytes{64U << 10U},
-                        .inodes = 64,
-                        .uid = owner,
-                        .gid = owner,
-                        .flags = {.no_exec = true, .devices = true}}));
-  for (const DeviceNode& node : device_nodes()) {
-    const std::string path = fmt::format("{}/{}", dev, node.name);
-    if (::mknod(path.c_str(), S_IFCHR, ::makedev(node.major_number, node.minor_number)) != 0 ||
-        ::chmod(path.c_str(), 0666) != 0)
-      return os::fail_errno("make device " + path);
-    TRY(own(path, owner));
-  }
-  TRY(make_link("/proc/self/fd", dev + "/fd"));
-  TRY(make_link("/proc/self/fd/0", dev + "/stdin"));
-  TRY(make_link("/proc/self/fd/1", dev + "/stdout"));
-  TRY(make_link("/proc/self/fd/2", dev + "/stderr"));
-  TRY(make_directory(dev + "/shm"));
-  if (::mount(nullptr, dev.c_str(), nullptr,
-              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr) != 0)
-    return os::fail_errno("make /dev read-only");
-  return {};
+os::Result<void> make_node(const std::string& path, dev_t device, std::uint32_t owner) {
+  if (::mknod(path.c_str(), S_IFCHR, device) != 0 || ::chmod(path.c_str(), 0666) != 0)
+    return os::fail_errno("make device " + path);
+  return own(path, owner);
 }
 
 // A read-only view in which the host's ids show as the sandbox's; where the file system allows no
@@ -205,6 +194,33 @@ os::Result<void> show_entry(const HostEntry& entry, const std::string& root, std
 
 }  // namespace
 
+os::Result<void> make_devices(const std::string& dev, std::uint32_t owner,
+                              const std::vector<GpuNode>& gpus) {
+  TRY(mount_tmpfs(dev, {.size = os::Bytes{64U << 10U},
+                        .inodes = 320,
+                        .uid = owner,
+                        .gid = owner,
+                        .flags = {.no_exec = true, .devices = true}}));
+  for (const DeviceNode& node : device_nodes())
+    TRY(make_node(fmt::format("{}/{}", dev, node.name),
+                  ::makedev(node.major_number, node.minor_number), owner));
+  for (const GpuNode& node : gpus) {
+    TRY(make_mount_point(dev, "/" + node.name, false));
+    const std::string path = fmt::format("{}/{}", dev, node.name);
+    if (::unlink(path.c_str()) != 0) return os::fail_errno("make device " + path);
+    TRY(make_node(path, ::makedev(node.major_number, node.minor_number), owner));
+  }
+  TRY(make_link("/proc/self/fd", dev + "/fd"));
+  TRY(make_link("/proc/self/fd/0", dev + "/stdin"));
+  TRY(make_link("/proc/self/fd/1", dev + "/stdout"));
+  TRY(make_link("/proc/self/fd/2", dev + "/stderr"));
+  TRY(make_directory(dev + "/shm"));
+  if (::mount(nullptr, dev.c_str(), nullptr,
+              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr) != 0)
+    return os::fail_errno("make /dev read-only");
+  return {};
+}
+
 os::Result<void> make_mount_point(const std::string& root, const std::string& path,
                                   bool is_directory) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
@@ -219,6 +235,7 @@ os::Result<Stage> Stage::enter(const Bounds& bounds, const CgroupHost& host) {
   std::vector<Taken> taken = TRY(take_grants());
   for (RootEntry& plan : root_plan(bounds.read_only_paths))
     TRY(take_host_entry(std::move(plan), stage.host_, taken));
+  TRY(take_driver(bounds.driver_files, taken));
   TRY(take_system(host, taken));
   TRY(change_root(taken));
   stage.grants_.attempt = TRY(open_grant("/attempt"));
@@ -227,6 +244,7 @@ os::Result<Stage> Stage::enter(const Bounds& bounds, const CgroupHost& host) {
   stage.grants_.repository = TRY(open_grant("/repository"));
   stage.grants_.directory = TRY(open_grant("/directory"));
   stage.grants_.programs = TRY(open_grant("/programs"));
+  stage.grants_.grants = TRY(open_grant("/grants"));
   if (!stage.grants_.attempt.is_open())
     return os::fail(os::Code::invalid, "no attempt directory was given");
   return stage;

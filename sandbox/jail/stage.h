@@ -1,7 +1,8 @@
 // Stage: the jail's own root. When it has been entered the jail's mount namespace holds what it was
 // given and nothing else of the host, so that no request can reach further.
 //
-//   /attempt /trees /layers /repository /directory /programs   what the descriptors showed
+//   /attempt /trees /layers /repository /directory /programs /grants   what the descriptors showed
+//   /driver/<n>    files of the GPU driver (see Bounds::driver_files)
 //   /host/<n>      what the root of commands shows of the host (see root_plan)
 //   /root/<d>      the prepared root of commands of one domain, made when it is first needed
 //   /w /o /m       workspaces, outputs, passing mounts
@@ -26,6 +27,7 @@ struct Grants {
   os::Fd repository;
   os::Fd directory;
   os::Fd programs;
+  os::Fd grants;
 };
 
 // Something of the host that the root of commands shows.
@@ -54,6 +56,11 @@ class Stage {
   std::vector<HostEntry> host_;
   std::vector<bool> roots_ = std::vector<bool>(4, false);
 };
+
+// A file system for /dev at `dev`: the five memory devices, the usual links and `gpus`, owned by
+// `owner`, read-only.
+os::Result<void> make_devices(const std::string& dev, std::uint32_t owner,
+                              const std::vector<GpuNode>& gpus = {});
 
 // Makes the missing directories of `path` (absolute) below `root`, mode 0755.
 os::Result<void> make_mount_point(const std::string& root, const std::string& path,

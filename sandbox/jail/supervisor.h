@@ -17,7 +17,7 @@
 
 namespace sandbox::jail {
 
-// A detached mount that a command sees at a path below /needs, /in.
+// A detached mount that a command sees at a path below /needs, /in, /driver.
 struct ExtraMount {
   int mount = -1;  // borrowed
   std::string target;
@@ -40,6 +40,7 @@ struct Order {
   const SeccompPolicy* seccomp = nullptr;
   int workspace = -1;  // detached mount that becomes /workspace; -1: none
   int out = -1;        // detached mount that becomes /out; -1: none
+  int devices = -1;    // detached mount that becomes /dev; -1: that of the root
   std::vector<ExtraMount> mounts;
   std::vector<char*> arguments;  // of execve(2), ended by null
   std::vector<char*> environment;

@@ -59,9 +59,9 @@ os::Result<void> validate_limits(const Limits& limits, const Bounds& bounds) {
 
 // Places that a sandbox fills by itself, or that lie behind a link of the host.
 bool is_taken(std::string_view path) {
-  constexpr std::array<std::string_view, 15> kTaken{
-      "/bin",  "/dev",        "/home", "/in",  "/lib", "/lib64",   "/needs",    "/out",
-      "/proc", "/proofhouse", "/sbin", "/tmp", "/usr", "/var/tmp", "/workspace"};
+  constexpr std::array<std::string_view, 16> kTaken{
+      "/bin", "/dev",  "/driver",     "/home", "/in",  "/lib", "/lib64",   "/needs",
+      "/out", "/proc", "/proofhouse", "/sbin", "/tmp", "/usr", "/var/tmp", "/workspace"};
   return std::ranges::any_of(kTaken, [path](std::string_view taken) {
     return path == taken || (path.starts_with(taken) && path[taken.size()] == '/');
   });
@@ -142,6 +142,12 @@ os::Result<void> validate(const Bounds& bounds) {
   for (const std::string& path : bounds.read_only_paths)
     TRY(require(is_normal_path(path) && !is_taken(path),
                 "bounds.read_only_paths: absolute paths, none where a sandbox has its own"));
+  TRY(require(bounds.driver_files.size() <= kMostItems, "bounds.driver_files: too many"));
+  std::set<std::string> names;
+  for (const DriverFile& file : bounds.driver_files)
+    TRY(require(is_normal_path(file.path) && is_normal_relative_path(file.name) &&
+                    file.name.find('/') == std::string::npos && names.insert(file.name).second,
+                "bounds.driver_files: an absolute path and a name of its own"));
   return {};
 }
 
@@ -168,6 +174,7 @@ os::Result<void> validate(const RunRequest& request, const Bounds& bounds) {
   TRY(validate_mounts(request.mounts));
   TRY(validate_collect(request.collect));
   TRY(require(request.clear.size() <= kMostItems, "clear: too many"));
+  TRY(require(!request.gpus || request.profile == Profile::step, "gpus: a strict run has none"));
   TRY(require(std::ranges::all_of(request.clear, is_normal_relative_path),
               "clear: relative paths"));
   return require(request.out <= bounds.memory, "out: at most the memory of the lease");

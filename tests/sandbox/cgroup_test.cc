@@ -271,6 +271,25 @@ TEST_P(CgroupTest, DeniesAllDevicesButTheUsualOnes) {
   EXPECT_EQ(exit_code(wait_for(child)), 0);
 }
 
+TEST_P(CgroupTest, AllowsTheDevicesOfALeaseAndNotTheirNeighbours) {
+  // NVIDIA's major number: where its driver is not loaded, what is allowed answers ENXIO.
+  const os::TempDir directory = os::TempDir::create().value();
+  for (const unsigned minor : {0U, 1U})
+    ASSERT_EQ(::mknod((directory / ("gpu" + std::to_string(minor))).c_str(), S_IFCHR | 0600,
+                      makedev(195, minor)),
+              0);
+  Cgroup group = Cgroup::create(host_, prefix_ + "/leased").value();
+  ASSERT_TRUE(group.apply(Limits{}, {}, {{"nvidia1", 195, 1}}).has_value());
+  const pid_t child = start_in(group, [&] {
+    const auto denied = [&](const char* name) {
+      const int file = ::open((directory / name).c_str(), O_RDWR | O_CLOEXEC);
+      return file < 0 && errno == EPERM;
+    };
+    return (denied("gpu0") ? 0 : 1) + (denied("gpu1") ? 2 : 0);
+  });
+  EXPECT_EQ(exit_code(wait_for(child)), 0);
+}
+
 TEST_P(CgroupTest, SweepKillsAndRemovesEverythingOfAPrefix) {
   const os::Result<Cgroup> first = Cgroup::create(host_, prefix_ + "/a/b");
   const os::Result<Cgroup> second = Cgroup::create(host_, prefix_ + "-more/c");

@@ -72,6 +72,7 @@ os::Fd JailTest::launch() {
   const os::Fd layers_fd = open_directory(layers);
   const os::Fd repository_fd = open_directory(repository);
   const os::Fd lower_fd = open_directory(lower);
+  const os::Fd grants_fd = open_directory(grants);
   const os::Fd programs_fd = open_directory(programs);
   sandbox::JailStart start;
   start.program = program_path("jail");
@@ -82,6 +83,7 @@ os::Fd JailTest::launch() {
   start.repository = repository_fd.get();
   start.directory = lower_fd.get();
   start.programs = programs_fd.get();
+  start.grants = grants_fd.get();
   start.standard_error = STDERR_FILENO;
   os::Result<os::ChildProcess> started = sandbox::start_jail(start, (*pair)[1].get());
   EXPECT_TRUE(started.has_value()) << started.error().message;

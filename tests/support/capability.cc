@@ -28,6 +28,7 @@ constexpr std::array kEntries{
     Entry{{"landlock", "Landlock rulesets"}, probe_landlock},
     Entry{{"qemu", "qemu-system-x86_64, busybox, cpio and the cached kernel"}, probe_qemu},
     Entry{{"gpu", "an NVIDIA device and its driver"}, probe_gpu},
+    Entry{{"opencl", "PoCL and the OpenCL headers"}, probe_opencl},
     Entry{{"nvcc", "the CUDA compiler"}, probe_nvcc},
     Entry{{"chromium", "a Chromium that can be started headless"}, probe_chromium},
     Entry{{"git", "the git program"}, probe_git},

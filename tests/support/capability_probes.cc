@@ -273,6 +273,12 @@ std::string probe_gpu() {
   return ::access("/dev/nvidiactl", R_OK | W_OK) == 0 ? "" : failed("/dev/nvidiactl");
 }
 
+std::string probe_opencl() {
+  for (const char* const file : {"/etc/OpenCL/vendors/pocl.icd", "/usr/include/CL/cl.h"})
+    if (::access(file, R_OK) != 0) return failed(file);
+  return "";
+}
+
 std::string probe_nvcc() { return need_program({"nvcc", "/usr/local/cuda/bin/nvcc"}); }
 
 std::string probe_chromium() { return need_program({"chromium", "chromium-browser"}); }

@@ -16,6 +16,7 @@ std::string probe_idmap();
 std::string probe_landlock();
 std::string probe_qemu();
 std::string probe_gpu();
+std::string probe_opencl();
 std::string probe_nvcc();
 std::string probe_chromium();
 std::string probe_git();
