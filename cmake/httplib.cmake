@@ -36,7 +36,8 @@ if(EXISTS "${_httplib_header}")
   target_compile_features(proofhouse_httplib PUBLIC cxx_std_23)
   target_compile_definitions(proofhouse_httplib PUBLIC
     CPPHTTPLIB_USE_POLL
-    CPPHTTPLIB_LISTEN_BACKLOG=1024)
+    CPPHTTPLIB_LISTEN_BACKLOG=1024
+    CPPHTTPLIB_FORM_URL_ENCODED_PAYLOAD_MAX_LENGTH=65536)
   target_link_libraries(proofhouse_httplib PUBLIC Threads::Threads PRIVATE project_sanitizers)
   message(STATUS "cpp-httplib ${_httplib_version} from ${PROOFHOUSE_HTTPLIB_DIR}")
 else()

@@ -31,11 +31,12 @@ class ConfigReader {
     if (root.kind == YamlNode::Kind::nothing) return;
     if (!fields_.open_map(
             root, "the configuration",
-            {.names = {"listen", "data", "user", "instance", "executor", "ids", "machine", "caps",
+            {.names = {"listen", "url", "data", "user", "instance", "executor", "ids", "machine", "caps",
                        "retention", "disk", "sandbox", "environments"},
              .later = {"cgroup", "gpus", "keys"}}))
       return;
     text(root, "listen", 300, config.listen);
+    url(root, config.url);
     path(root, "data", config.data);
     text(root, "user", 64, config.user);
     instance(root, config.instance);
@@ -50,6 +51,20 @@ class ConfigReader {
   }
 
  private:
+  void url(const YamlNode& node, std::string& out) {
+    const YamlNode* const value = node.find("url");
+    if (value == nullptr) return;
+    std::string read;
+    fields_.read_text(*value, "url", 300, read);
+    const std::size_t host = read.find("://") + 3;
+    const bool is_url = (read.starts_with("http://") || read.starts_with("https://")) &&
+                        read.size() > host && read.find_first_of("/@?# ", host) == read.npos;
+    if (is_url)
+      out = std::move(read);
+    else
+      fields_.add(value->place, "url is http://HOST[:PORT] or https://HOST[:PORT]");
+  }
+
   void text(const YamlNode& node, std::string_view key, std::size_t most, std::string& out) {
     if (const YamlNode* value = node.find(key)) fields_.read_text(*value, key, most, out);
   }

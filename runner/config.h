@@ -42,6 +42,10 @@ struct Caps {
 struct Config {
   // listen: address and port that HTTP is served on. IPv4, [IPv6] or a host name, then ":port".
   std::string listen = "127.0.0.1:8470";
+  // url: address that people and agents reach us by where that is not `listen` (behind nginx):
+  // http:// or https://, host, optional port. Its host is accepted in requests; https makes the
+  // cookies of the pages Secure. Empty: `listen` alone.
+  std::string url;
   // data: directory of everything that is kept; absolute.
   std::string data = "/var/lib/proofhouse";
   // user: serve, started as root, becomes this user once its executor is started; name or number,

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runner/page_values.h"
 #include "runner/service_values.h"
+#include "tasks/diff_view.h"
 
 namespace runner {
 
@@ -39,6 +42,13 @@ class Service {
   virtual ~Service() = default;
 
   virtual Answer<Actor> authenticate(const std::string& token) = 0;
+  // Opens a browser's session: the code is shown on the terminal of whoever has the token, typed
+  // into the browser once, and gives the session's secret. rate_limited: too many wrong codes.
+  virtual Answer<LoginCode> create_login_code(const Actor& actor) = 0;
+  virtual Answer<OpenedSession> open_session(const std::string& code) = 0;
+  // unauthorized: it has ended, or the token behind it has.
+  virtual Answer<WebSession> session(const std::string& secret) = 0;
+  virtual Answer<void> close_session(const std::string& secret) = 0;
   virtual Answer<void> create_principal(const Actor& actor, const Principal& principal) = 0;
   virtual Answer<void> grant(const Actor& actor, const Grant& grant) = 0;
   virtual Answer<IssuedToken> create_token(const Actor& actor, const std::string& principal,
@@ -67,12 +77,19 @@ class Service {
   virtual Answer<std::vector<EventView>> events(const Actor& actor, const std::string& task,
                                                 std::int64_t after,
                                                 std::chrono::milliseconds wait) = 0;
+  // Id of the newest event of all; 0: there is none yet.
+  virtual Answer<std::int64_t> latest_event() = 0;
   virtual Answer<LogChunk> log(const Actor& actor, const std::string& task, const std::string& step,
                                std::int64_t offset, std::int64_t limit) = 0;
   virtual Answer<std::string> report_json(const Actor& actor, const std::string& task) = 0;
   virtual Answer<std::string> report_markdown(const Actor& actor, const std::string& task) = 0;
   // The patch that a reviewer decides on, as text (untrusted).
   virtual Answer<std::string> diff(const Actor& actor, const std::string& task) = 0;
+  // The same as lines. not_found: it is no longer kept.
+  virtual Answer<tasks::DiffView> diff_view(const Actor& actor, const std::string& task) = 0;
+  // Evidence with its reports, and the policy; not_found before there is any.
+  virtual Answer<std::shared_ptr<const JudgedTask>> judged(const Actor& actor,
+                                                           const std::string& task) = 0;
   virtual Answer<std::string> artifact(const Actor& actor, const std::string& task,
                                        const std::string& sha256) = 0;
   virtual Answer<Why> why(const Actor& actor, const std::string& task) = 0;

@@ -1,6 +1,8 @@
 // ServiceCore: the Service over a data directory, an executor and a git client.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "runner/service.h"
 #include "runner/store/records.h"
 #include "runner/task_view.h"
+#include "sandbox/os/guarded.h"
 
 namespace runner {
 
@@ -34,6 +37,10 @@ class ServiceCore final : public Service {
   const Config& config() const { return config_; }
 
   Answer<Actor> authenticate(const std::string& token) override;
+  Answer<LoginCode> create_login_code(const Actor& actor) override;
+  Answer<OpenedSession> open_session(const std::string& code) override;
+  Answer<WebSession> session(const std::string& secret) override;
+  Answer<void> close_session(const std::string& secret) override;
   Answer<void> create_principal(const Actor& actor, const Principal& principal) override;
   Answer<void> grant(const Actor& actor, const Grant& grant) override;
   Answer<IssuedToken> create_token(const Actor& actor, const std::string& principal,
@@ -56,11 +63,15 @@ class ServiceCore final : public Service {
   Answer<std::vector<EventView>> events(const Actor& actor, const std::string& task,
                                         std::int64_t after,
                                         std::chrono::milliseconds wait) override;
+  Answer<std::int64_t> latest_event() override;
   Answer<LogChunk> log(const Actor& actor, const std::string& task, const std::string& step,
                        std::int64_t offset, std::int64_t limit) override;
   Answer<std::string> report_json(const Actor& actor, const std::string& task) override;
   Answer<std::string> report_markdown(const Actor& actor, const std::string& task) override;
   Answer<std::string> diff(const Actor& actor, const std::string& task) override;
+  Answer<tasks::DiffView> diff_view(const Actor& actor, const std::string& task) override;
+  Answer<std::shared_ptr<const JudgedTask>> judged(const Actor& actor,
+                                                   const std::string& task) override;
   Answer<std::string> artifact(const Actor& actor, const std::string& task,
                                const std::string& sha256) override;
   Answer<Why> why(const Actor& actor, const std::string& task) override;
@@ -83,7 +94,15 @@ class ServiceCore final : public Service {
   };
   explicit ServiceCore(Opened opened);
 
+  struct WrongCodes {
+    std::chrono::steady_clock::time_point since;
+    int count = 0;
+  };
+  using JudgedCache = std::map<std::string, std::shared_ptr<const JudgedTask>>;
+
   os::Result<void> make_first_admin();
+  // Counts wrong login codes; true when there were too many lately.
+  bool is_guessing(int more);
   // What the actor may see; not_found otherwise.
   Answer<store::ProjectRow> visible_project(const Actor& actor, const std::string& name);
   Answer<store::TaskRow> visible_task(const Actor& actor, const std::string& id);
@@ -110,6 +129,8 @@ class ServiceCore final : public Service {
   PolicyCache policies_;
   Scheduler scheduler_;
   Promoter promoter_;
+  os::Guarded<WrongCodes> wrong_codes_;
+  os::Guarded<JudgedCache> judged_;  // by digest of the evidence, with reports
 };
 
 // What a role allows on a project; deny by default.

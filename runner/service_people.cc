@@ -40,7 +40,9 @@ Answer<Actor> ServiceCore::authenticate(const std::string& token) {
     const auto principal = TRY(store::find_principal(database, row->principal));
     if (!principal) return std::optional<Actor>{};
     return std::optional(
-        Actor{.principal = *principal, .grants = TRY(store::grants_of(database, principal->name))});
+        Actor{.principal = *principal,
+              .grants = TRY(store::grants_of(database, principal->name)),
+              .token = row->id});
   }));
   if (!actor) return unauthorized();
   return std::move(*actor);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kDiffLimit = 256U << 20U;
 constexpr std::size_t kArtifactLimit = 512U << 20U;
+constexpr std::size_t kMostJudged = 24;  // kept in memory with their reports
 
 // The evidence, or nothing where there is none (any more).
 std::optional<tasks::Evidence> optional_evidence(os::Result<tasks::Evidence> evidence) {
@@ -64,6 +65,34 @@ Answer<std::string> ServiceCore::report_markdown(const Actor& actor, const std::
 Answer<std::string> ServiceCore::diff(const Actor& actor, const std::string& id) {
   const store::TaskRow task = ASK(visible_task(actor, id));
   return ASK(evidence_.get(task.diff_sha256, kDiffLimit));
+}
+
+Answer<tasks::DiffView> ServiceCore::diff_view(const Actor& actor, const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  const auto blob = ASK(store_->read([&](store::Database& database) {
+    return store::find_diff_view(database, task.diff_sha256);
+  }));
+  if (!blob) return refuse("not_found", "this task's diff is not kept as lines", "read its patch");
+  return ASK(tasks::diff_view_from_json(ASK(evidence_.get(*blob, kDiffLimit))));
+}
+
+Answer<std::shared_ptr<const JudgedTask>> ServiceCore::judged(const Actor& actor,
+                                                              const std::string& id) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  auto known = judged_.with([&](JudgedCache& cache) {
+    const auto found = cache.find(task.evidence_sha256);
+    return found == cache.end() ? std::shared_ptr<const JudgedTask>() : found->second;
+  });
+  if (known) return known;
+  auto made = std::make_shared<JudgedTask>();
+  made->evidence = ASK(evidence_of(task));
+  ASK(load_reports(evidence_, made->evidence));
+  made->policy = ASK(policies_.get(task.policy_sha256));
+  judged_.with([&](JudgedCache& cache) {
+    if (cache.size() >= kMostJudged) cache.clear();
+    cache.insert_or_assign(task.evidence_sha256, made);
+  });
+  return made;
 }
 
 Answer<std::string> ServiceCore::artifact(const Actor& actor, const std::string& id,

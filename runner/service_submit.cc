@@ -220,6 +220,7 @@ Answer<Submitted> ServiceCore::admit(const Admission& admission) {
   const std::string id = "t_" + os::make_ulid();
   const Ingested ingested = ASK(take_in(admission, id));
   const store::TaskRow row = ASK(make_task(admission, ingested, id));
+  const std::string view_blob = ASK(evidence_.put(ASK(ingested.diff_view())));
   ASK(ingested.keep_objects(config_, id));
   const store::KeyRow key{.principal = row.principal,
                           .key = admission.key,
@@ -230,7 +231,8 @@ Answer<Submitted> ServiceCore::admit(const Admission& admission) {
       store_->write([&](store::Database& database) -> os::Result<void> {
         TRY(store::insert_task(database, row));
         TRY(store::insert_key(database, key, now_text()));
-        return store::add_refs(database, id, {row.policy_sha256, row.diff_sha256});
+        TRY(store::put_diff_view(database, row.diff_sha256, view_blob));
+        return store::add_refs(database, id, {row.policy_sha256, row.diff_sha256, view_blob});
       });
   if (!written) {
     ASK(os::remove_tree(quarantine_path(config_, id)));

@@ -94,6 +94,11 @@ Answer<TaskView> ServiceCore::cancel(const Actor& actor, const std::string& id) 
   return task(actor, id);
 }
 
+Answer<std::int64_t> ServiceCore::latest_event() {
+  return ASK(
+      store_->read([](store::Database& database) { return store::latest_event(database); }));
+}
+
 Answer<std::vector<EventView>> ServiceCore::events(const Actor& actor, const std::string& task,
                                                    std::int64_t after, milliseconds wait) {
   const steady_clock::time_point deadline = steady_clock::now() + std::min(wait, kLongestWait);

@@ -34,6 +34,7 @@ struct Grant {
 struct Actor {
   Principal principal;
   std::vector<Grant> grants;
+  std::string token = {};  // id of the token that was shown
   bool has(Role role, const std::string& project) const;
 };
 

@@ -170,6 +170,10 @@ std::string to_wire(const IssuedToken& token) {
       {{"token", token.token}, {"id", token.id}, {"expires_at", token.expires_at}});
 }
 
+std::string to_wire(const LoginCode& code) {
+  return sandbox::dump_json({{"code", code.code}, {"expires_at", code.expires_at}});
+}
+
 std::string to_wire(const Readiness& readiness) {
   return sandbox::dump_json({{"ready", readiness.ready}, {"problems", readiness.problems}});
 }

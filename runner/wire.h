@@ -17,6 +17,7 @@ std::string to_wire(const Why& why);
 std::string to_wire(const MachineView& machine);
 std::string to_wire(const IssuedToken& token);
 std::string to_wire(const Readiness& readiness);
+std::string to_wire(const LoginCode& code);
 
 // A problem document (RFC 9457) with code, next_step, retryable, errors[] and the extra members.
 std::string problem_to_wire(const ServiceError& error, int status);

@@ -5,6 +5,7 @@ pkg_check_modules(LIBGIT2 REQUIRED IMPORTED_TARGET libgit2>=1.5.1)
 add_library(tasks_git STATIC
   git.cc
   git_diff.cc
+  git_diff_view.cc
   git_history.cc
   git_hunks.cc
   git_pack.cc

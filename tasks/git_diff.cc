@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sandbox/os/digest.h"
+#include "tasks/git_diff_view.h"
 #include "tasks/git_handle.h"
 
 namespace tasks::git {
@@ -181,6 +182,7 @@ os::Result<ShownDiff> show_diff(const Repository& repository, const TreeId& from
   TRY(find_renames(diff.get()));
   ShownDiff shown;
   FieldDigest digest;
+  DiffViewer viewer;
   std::uint64_t whole = 0;
   for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
     const PatchHandle patch = TRY(make<PatchHandle>(
@@ -188,6 +190,7 @@ os::Result<ShownDiff> show_diff(const Repository& repository, const TreeId& from
     if (!patch) continue;
     const DiffFile file = describe_file(patch.get());
     TRY(digest_patch(patch.get(), file, digest));
+    TRY(viewer.add(patch.get(), file));
     add_file(shown.diff.files, file);
     const std::string text = TRY(patch_text(patch.get()));
     // Nothing is added behind a cut.
@@ -198,6 +201,7 @@ os::Result<ShownDiff> show_diff(const Repository& repository, const TreeId& from
     shown.text += "[cut: " + std::to_string(whole - shown.text.size()) + " of " +
                   std::to_string(whole) + " bytes of this diff are not shown]\n";
   shown.diff.digest = digest.finish();
+  shown.view = viewer.take();
   return shown;
 }
 

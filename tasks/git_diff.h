@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tasks/diff_view.h"
 #include "tasks/git.h"
 
 namespace tasks::git {
@@ -17,6 +18,7 @@ inline constexpr std::size_t kShownDiff = 4U << 20U;  // bytes of the text that 
 struct ShownDiff {
   Diff diff;
   std::string text;  // over the limit it is cut at a line, and a last line says so
+  DiffView view;     // the same as lines, with bounds of its own
 };
 os::Result<ShownDiff> show_diff(const Repository& repository, const TreeId& from, const TreeId& to,
                                 std::size_t limit = kShownDiff);

@@ -125,7 +125,8 @@ os::Result<IngestResult> ingest_change(const Plan& plan, sandbox::JailClient& ja
   input(plan.ingest.pack_file, "/in/objects.pack");
   input(plan.ingest.policy_file, "/in/policy.yaml");
   request.mounts.push_back({sandbox::MountSource::repository, "", "/in/repo"});
-  for (const char* name : {"ingest.json", "policy.json", "diff.patch", "candidate.pack"})
+  for (const char* name :
+       {"ingest.json", "policy.json", "diff.patch", "diff.json", "candidate.pack"})
     request.collect.push_back(output_file(name));
   const sandbox::RunResult result = TRY(jail.run(request, cancel_fd));
   const bool is_too_much = result.outcome.kind == sandbox::OutcomeKind::killed ||

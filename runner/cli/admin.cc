@@ -1,4 +1,4 @@
-// project, token, policy show, status: what an operator sets up and looks at.
+// project, token, login, policy show, status: what an operator sets up and looks at.
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -153,6 +153,22 @@ int run_command(const TokenRevokeCommand& command) {
   if (!answer) return answer.error();
   if (session->is_json()) print_json("{\"revoked\":true}");
   say("token " + command.id + " is worthless now");
+  return kExitOk;
+}
+
+int run_command(const LoginCommand& command) {
+  Told<Session> session = Session::open(command.server);
+  if (!session) return session.error();
+  const Told<HttpAnswer> answer = session->post("/v1/login-codes", "{}");
+  if (!answer) return answer.error();
+  if (session->is_json()) {
+    print_json(answer->body);
+    return kExitOk;
+  }
+  const os::Result<std::vector<std::string>> texts = read_texts(answer->body, {"code"});
+  if (!texts) return tell(texts.error());
+  print(escape_line(texts->at(0)) + "\n");
+  say("type it within five minutes, once, at " + session->client().url() + "/login");
   return kExitOk;
 }
 

@@ -92,6 +92,8 @@ CommandLine::CommandLine() {
   add_task_commands();
   add_decision("approve", "Approve a task's change, as a reviewer", true);
   add_decision("refuse", "Refuse a task's change, as a reviewer", false);
+  add_client(app_, "login", "Print a one-time code that logs your browser in",
+             std::make_shared<LoginCommand>());
   add_check();
   add_policy();
   add_project();

@@ -21,6 +21,7 @@ int run_command(const ListCommand& command);
 int run_command(const WhyCommand& command);
 int run_command(const RejudgeCommand& command);
 int run_command(const DecideCommand& command);
+int run_command(const LoginCommand& command);
 
 // Of a server's configuration.
 int run_command(const PolicyShowCommand& command);

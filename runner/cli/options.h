@@ -153,6 +153,11 @@ struct TokenRevokeCommand {
   std::string id;
 };
 
+// Prints a code that logs a browser in.
+struct LoginCommand {
+  ServerFlags server;
+};
+
 struct StatusCommand {
   ServerFlags server;
 };
@@ -162,7 +167,7 @@ using Command =
                  ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
                  DecideCommand, CheckCommand, PolicyCheckCommand, PolicyShowCommand,
                  ProjectAddCommand, ProjectListCommand, SandboxRunCommand, DoctorCommand,
-                 TokenCreateCommand, TokenRevokeCommand, StatusCommand>;
+                 TokenCreateCommand, TokenRevokeCommand, LoginCommand, StatusCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

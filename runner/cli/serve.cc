@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +20,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runner/cli/commands.h"
 #include "runner/cli/exit_code.h"
@@ -30,9 +33,11 @@
 #include "runner/executor/local.h"
 #include "runner/git/git_client.h"
 #include "runner/http/api.h"
+#include "runner/http/origin.h"
 #include "runner/http/server.h"
 #include "runner/log.h"
 #include "runner/service_core.h"
+#include "runner/web/web.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/process_info.h"
 
@@ -161,8 +166,19 @@ struct Doors {
   std::unique_ptr<HttpServer> lane;
 };
 
-os::Result<Doors> open_doors(const Config& config, const ListenAddress& address, Api& api) {
-  const HttpHandler fallback = [&api](const HttpRequest& request) { return api.fallback(request); };
+// What programs ask is answered in JSON, what browsers ask as a page.
+bool is_of_api(const HttpRequest& request) {
+  return request.path.starts_with("/v1") || request.path.starts_with("/healthz") ||
+         request.path.starts_with("/readyz") || !request.header("accept").contains("text/html");
+}
+
+os::Result<Doors> open_doors(const Config& config, const ListenAddress& address, Api& api,
+                             web::Web& pages) {
+  const HttpHandler fallback = [&](const HttpRequest& request) {
+    return is_of_api(request) ? api.fallback(request) : pages.fallback(request);
+  };
+  std::vector<HttpRoute> routes = api.routes();
+  std::ranges::move(pages.routes(), std::back_inserter(routes));
   HttpOptions options;
   options.host = address.host;
   options.port = address.port;
@@ -172,7 +188,7 @@ os::Result<Doors> open_doors(const Config& config, const ListenAddress& address,
   lane.threads = kLaneThreads;
   ::unlink(lane.host.c_str());
   Doors doors;
-  doors.http = TRY_CONTEXT(HttpServer::start(options, api.routes(), fallback), "listen");
+  doors.http = TRY_CONTEXT(HttpServer::start(options, std::move(routes), fallback), "listen");
   doors.lane = TRY_CONTEXT(HttpServer::start(lane, api.health_routes(), fallback), lane.host);
   return doors;
 }
@@ -189,8 +205,16 @@ os::Result<int> serve(const Config& config) {
   std::unique_ptr<ServiceCore> service = TRY(ServiceCore::open(
       config, std::move(executor), std::make_unique<GitClient>(TRY(git_options(config)))));
   service->start();
-  Api api(*service, {});
-  Doors doors = TRY(open_doors(config, address, api));
+  ApiOptions api_options;
+  web::WebOptions web_options;
+  if (!config.url.empty()) {
+    api_options.hosts.push_back(host_of_url(config.url));
+    web_options.hosts.push_back(host_of_url(config.url));
+    web_options.has_tls = config.url.starts_with("https://");
+  }
+  Api api(*service, api_options);
+  web::Web pages(*service, web_options);
+  Doors doors = TRY(open_doors(config, address, api, pages));
   const std::string url = url_of(address, doors.http->port());
   if (prepared.runtime_file) {
     const os::Result<void> written =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runner/http/origin.h"
 #include "runner/version.h"
 #include "runner/wire.h"
 
@@ -18,11 +19,6 @@ ServiceError error_of(std::string problem, std::string detail, std::string next_
                       .retryable = false,
                       .pointer = "",
                       .extra = {}};
-}
-
-std::string without_port(const std::string& host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-  return host.substr(0, host.find(':'));
 }
 
 HttpResponse json_response(std::string body, int status = 200) {
@@ -81,9 +77,7 @@ Api::Api(Service& service, ApiOptions options)
       streams_(options_.streams, options_.streams_each) {}
 
 HttpResponse Api::check_origin(const HttpRequest& request) const {
-  const auto is_ours = [&](const std::string& host) {
-    return std::ranges::find(options_.hosts, without_port(host)) != options_.hosts.end();
-  };
+  const auto is_ours = [&](const std::string& host) { return is_our_host(options_.hosts, host); };
   if (!is_ours(request.header("host")))
     return problem(error_of("forbidden", "the Host header names another server",
                             "use one of the addresses that serve listens on"));
@@ -189,6 +183,11 @@ void Api::add_people(std::vector<HttpRoute>& routes) {
          if (!wanted) return problem(wanted.error());
          const auto token = service_.create_token(actor, wanted->principal, wanted->lifetime);
          return token ? json_response(to_wire(*token), 201) : problem(token.error());
+       })});
+  routes.push_back(
+      {"POST", "/v1/login-codes", guarded([this](const Actor& actor, const HttpRequest&) {
+         const auto code = service_.create_login_code(actor);
+         return code ? json_response(to_wire(*code), 201) : problem(code.error());
        })});
   routes.push_back(
       {"DELETE", "/v1/tokens/:id", guarded([this](const Actor& actor, const HttpRequest& request) {

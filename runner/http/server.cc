@@ -189,7 +189,11 @@ class SinkStream : public HttpStream {
 
 void give(HttpResponse from, httplib::Response& response) {
   response.status = from.status;
-  for (const auto& [name, value] : from.headers) response.set_header(name, value);
+  for (const auto& [name, value] : from.headers) {
+    // In place of the default.
+    response.headers.erase(name);
+    response.set_header(name, value);
+  }
   if (!from.stream) {
     response.set_content(std::move(from.body), from.content_type);
     return;

@@ -268,6 +268,7 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   const std::string policy_json = TRY(ingested.policy_json());
   const std::string policy_blob = TRY(context_.evidence.put(policy_json));
   const std::string diff_blob = TRY(context_.evidence.put(TRY(ingested.diff())));
+  const std::string view_blob = TRY(context_.evidence.put(TRY(ingested.diff_view())));
   const tasks::Policy policy = TRY(tasks::policy_from_json(policy_json));
   const tasks::Policy before = TRY(
       tasks::policy_from_json(TRY(context_.evidence.get(task.policy_sha256, kPolicyJsonLimit))));
@@ -288,7 +289,8 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   task.attempt_why = "new tip";
   task.infra_faults = 0;
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
-    TRY(store::add_refs(database, task.id, {policy_blob, diff_blob}));
+    TRY(store::add_refs(database, task.id, {policy_blob, diff_blob, view_blob}));
+    TRY(store::put_diff_view(database, diff_blob, view_blob));
     if (!why_void.empty()) TRY(store::void_approvals(database, task.id, why_void));
     return store::move_task(
         database, task, TaskState::queued,

@@ -80,6 +80,11 @@ os::Result<std::string> Ingested::diff() const {
   return diff;
 }
 
+os::Result<std::string> Ingested::diff_view() const {
+  const os::Fd directory = TRY(directory_->open());
+  return os::read_file_at(directory.get(), "out/diff.json", kTextLimit);
+}
+
 os::Result<void> Ingested::keep_objects(const Config& config, const std::string& task) const {
   const std::string target = quarantine_path(config, task);
   TRY(os::make_directories(target, 0700));

@@ -33,6 +33,8 @@ class Ingested {
   os::Result<std::string> policy_json() const;
   // The diff as shown to a reviewer.
   os::Result<std::string> diff() const;
+  // The same as lines: canonical JSON of a tasks::DiffView.
+  os::Result<std::string> diff_view() const;
   // Copies the candidate's pack and index to quarantine/<task>/<commit>.{pack,idx}.
   os::Result<void> keep_objects(const Config& config, const std::string& task) const;
 

@@ -42,4 +42,10 @@ os::Result<void> delete_events_before(Database& database, const std::string& tim
   return {};
 }
 
+os::Result<std::int64_t> latest_event(Database& database) {
+  Statement row = TRY(database.query("SELECT coalesce(max(id), 0) FROM events"));
+  if (!TRY(row.step())) return os::fail(os::Code::internal, "no newest event");
+  return row.int64(0);
+}
+
 }  // namespace runner::store

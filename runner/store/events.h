@@ -18,4 +18,7 @@ os::Result<std::int64_t> last_event(Database& database);
 // Events of tasks that ended before `time` are removed.
 os::Result<void> delete_events_before(Database& database, const std::string& time);
 
+// Id of the newest event; 0: there is none.
+os::Result<std::int64_t> latest_event(Database& database);
+
 }  // namespace runner::store

@@ -42,6 +42,21 @@ os::Result<bool> is_referenced(Database& database, const std::string& blob) {
   return row.step();
 }
 
+os::Result<void> put_diff_view(Database& database, const std::string& diff,
+                               const std::string& view) {
+  TRY(
+      database.run("INSERT INTO diff_views(diff, view) VALUES(?, ?) "
+                   "ON CONFLICT(diff) DO UPDATE SET view = excluded.view",
+                   {diff, view}));
+  return {};
+}
+
+os::Result<std::optional<std::string>> find_diff_view(Database& database, const std::string& diff) {
+  Statement row = TRY(database.query("SELECT view FROM diff_views WHERE diff = ?", {diff}));
+  if (!TRY(row.step())) return std::optional<std::string>{};
+  return std::optional(row.text(0));
+}
+
 os::Result<std::optional<std::string>> find_base(Database& database, const std::string& key) {
   Statement row = TRY(database.query("SELECT sha256 FROM base_evidence WHERE key = ?", {key}));
   if (!TRY(row.step())) return std::optional<std::string>{};

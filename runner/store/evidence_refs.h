@@ -20,6 +20,11 @@ os::Result<std::vector<std::string>> drop_refs(Database& database, const std::st
 // True if anybody refers to the blob.
 os::Result<bool> is_referenced(Database& database, const std::string& blob);
 
+// Which blob shows the diff of another blob (a patch) as lines.
+os::Result<void> put_diff_view(Database& database, const std::string& diff,
+                               const std::string& view);
+os::Result<std::optional<std::string>> find_diff_view(Database& database, const std::string& diff);
+
 // The kept evidence of a base (digest of its blob), written once for each key.
 os::Result<std::optional<std::string>> find_base(Database& database, const std::string& key);
 os::Result<void> insert_base(Database& database, const std::string& key, const std::string& blob,

@@ -80,7 +80,18 @@ CREATE TABLE base_evidence(
   STRICT;
 )sql";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst};
+// Browser sessions, and diffs as lines.
+constexpr const char* kSessions = R"sql(
+CREATE TABLE login_codes(
+  sha256 TEXT PRIMARY KEY, principal TEXT NOT NULL REFERENCES principals(name),
+  token TEXT NOT NULL, created_at TEXT NOT NULL, expires_at TEXT NOT NULL) STRICT;
+CREATE TABLE sessions(
+  sha256 TEXT PRIMARY KEY, principal TEXT NOT NULL REFERENCES principals(name),
+  token TEXT NOT NULL, created_at TEXT NOT NULL, expires_at TEXT NOT NULL) STRICT;
+CREATE TABLE diff_views(diff TEXT PRIMARY KEY, view TEXT NOT NULL) STRICT;
+)sql";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions};
 
 os::Result<std::int64_t> version_of(Database& database) {
   Statement statement = TRY(database.query("PRAGMA user_version"));

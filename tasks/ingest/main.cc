@@ -9,7 +9,8 @@
 //       one, else the policy is that of the tip's tree.
 //       Writes below DIR (/out): ingest.json (tasks::IngestResult, always); and unless refused
 //       policy.json (canonical; not for a repository without one where the plan allows that),
-//       diff.patch (at most 4 MiB, a last line says what was cut), candidate.pack and
+//       diff.patch (at most 4 MiB, a last line says what was cut), diff.json (the same as lines,
+//       see tasks/diff_view.h), candidate.pack and
 //       candidate.idx (what the candidate reaches and the base does not; absent if they are one
 //       commit), trees/<id>/ for the base's tree, the candidate's and the mixed one, but for those
 //       in `have_trees`.

@@ -218,6 +218,7 @@ os::Result<void> Intake::describe() {
   const git::ShownDiff shown = TRY(git::show_diff(repository_, result_.base_tree, result_.tree));
   result_.diff = shown.diff;
   TRY(write_file(paths_.out + "/diff.patch", shown.text));
+  TRY(write_file(paths_.out + "/diff.json", diff_view_to_json(shown.view)));
   std::vector<git::PathChange> subject;
   for (git::PathChange& change :
        TRY(git::changed_paths(repository_, result_.base_tree, result_.tree))) {

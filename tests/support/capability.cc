@@ -30,7 +30,7 @@ constexpr std::array kEntries{
     Entry{{"gpu", "an NVIDIA device and its driver"}, probe_gpu},
     Entry{{"opencl", "PoCL and the OpenCL headers"}, probe_opencl},
     Entry{{"nvcc", "the CUDA compiler"}, probe_nvcc},
-    Entry{{"chromium", "a Chromium that can be started headless"}, probe_chromium},
+    Entry{{"chromium", "Chromium, and chromedriver to drive it"}, probe_chromium},
     Entry{{"git", "the git program"}, probe_git},
 };
 

@@ -281,7 +281,10 @@ std::string probe_opencl() {
 
 std::string probe_nvcc() { return need_program({"nvcc", "/usr/local/cuda/bin/nvcc"}); }
 
-std::string probe_chromium() { return need_program({"chromium", "chromium-browser"}); }
+std::string probe_chromium() {
+  const std::string why = need_program({"chromium", "chromium-browser"});
+  return why.empty() ? need_program({"chromedriver"}) : why;
+}
 
 std::string probe_git() { return need_program({"git"}); }
 

@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include "tasks/diff_view.h"
 #include "tasks/git_history.h"
 #include "tasks/git_pack.h"
 #include "tasks/git_tree.h"
@@ -360,6 +363,29 @@ TEST_F(IngestCommit, CutsALongDiffAndSaysSo) {
   EXPECT_LE(diff.size(), (4U << 20U) + 100U);
   EXPECT_NE(diff.rfind("[cut: "), std::string::npos);
   EXPECT_EQ(result.diff.files[0].added, 700'000);
+  // The same as lines has a bound of its own, and says what is left out.
+  const auto view = tasks::diff_view_from_json(read_out("diff.json"));
+  ASSERT_TRUE(view.has_value()) << view.error().message;
+  ASSERT_EQ(view->files.size(), 1U);
+  const auto shown = static_cast<std::int64_t>(view->files[0].hunks[0].lines.size());
+  EXPECT_GT(shown, 50'000);
+  EXPECT_EQ(shown + view->files[0].cut, 700'000);
+}
+
+TEST_F(IngestCommit, ShowsAChangeAsLines) {
+  GitFiles files = base_files();
+  files["src/lib.cc"].content = "caf\xe9 \xff\n" + std::string(3000, 'x') + "\nlast";
+  ASSERT_EQ(code_of(take_commit(repository_.commit(files, {base_}))), "");
+  const auto view = tasks::diff_view_from_json(read_out("diff.json"));
+  ASSERT_TRUE(view.has_value()) << view.error().message;
+  ASSERT_EQ(view->files.size(), 1U);
+  EXPECT_EQ(view->files[0].path, "src/lib.cc");
+  ASSERT_EQ(view->files[0].hunks.size(), 1U);
+  std::vector<std::string> added;
+  for (const std::string& line : view->files[0].hunks[0].lines)
+    if (line.front() != '-' && line.front() != ' ') added.push_back(line);
+  EXPECT_EQ(added, (std::vector<std::string>{"+caf\uf7e9 \uf7ff", "+" + std::string(2000, 'x'),
+                                             "~1000", "+last", "\\"}));
 }
 
 class IngestRebase : public IngestCommit {

@@ -1,0 +1,134 @@
+#include "runner/web/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "gates/benchmark_rows.h"
+#include "tasks/reports/report.h"
+
+namespace runner::web {
+namespace {
+
+using tasks::CaseStatus;
+using tasks::RunRecord;
+using tasks::Side;
+
+// The rows of one side of a pair; empty where it did not run or cannot be read.
+gates::ProcessFigures figures_of(const JudgedTask& judged, const tasks::Step& step, Side side,
+                                 int pair) {
+  const RunRecord* const run =
+      judged.evidence.find({.side = side, .of = side, .step = step.name, .pair = pair});
+  if (run == nullptr) return {};
+  auto figures = gates::read_figures(step, *run);
+  return figures ? std::move(*figures) : gates::ProcessFigures{};
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+struct Samples {
+  std::vector<double> base, change, differences;
+};
+
+bool is_bad(CaseStatus status) {
+  return status == CaseStatus::failed || status == CaseStatus::error;
+}
+
+bool ran(CaseStatus status) {
+  return status == CaseStatus::passed || status == CaseStatus::flaky || is_bad(status);
+}
+
+bool is_left_out(CaseStatus status) {
+  return status == CaseStatus::skipped || status == CaseStatus::disabled ||
+         status == CaseStatus::notrun;
+}
+
+// Cases of the plain runs of `steps` on one side, by id. A later report of a test replaces none
+// that failed.
+std::map<std::string, CaseStatus> cases_of(const JudgedTask& judged,
+                                           const std::set<tasks::StepName>& steps, Side side) {
+  std::map<std::string, CaseStatus> cases;
+  for (const RunRecord& run : judged.evidence.runs) {
+    const bool is_its = run.key.of == side && !run.key.pair && steps.contains(run.key.step);
+    if (!is_its) continue;
+    for (const tasks::ReportRecord& report : run.reports)
+      for (const tasks::TestCase& test : report.parsed.tests.cases) {
+        const auto [at, is_new] = cases.emplace(test.id, test.status);
+        if (!is_new && !is_bad(at->second)) at->second = test.status;
+      }
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Metric> benchmark_metrics(const JudgedTask& judged, const tasks::Gate& gate) {
+  const tasks::Step* const step =
+      gate.steps.empty() ? nullptr : judged.policy.find_step(gate.steps.front());
+  if (step == nullptr) return {};
+  const Side other = judged.evidence.change.mixed_tree ? Side::mixed : Side::change;
+  std::map<std::string, Samples> samples;
+  for (int pair = 0; pair < gates::kLooks.back(); ++pair) {
+    const gates::ProcessFigures base = figures_of(judged, *step, Side::base, pair);
+    const gates::ProcessFigures change = figures_of(judged, *step, other, pair);
+    for (const auto& [name, figure] : base.benchmarks) {
+      const auto found = change.benchmarks.find(name);
+      if (found == change.benchmarks.end()) continue;
+      const auto base_ps = static_cast<double>(figure.picoseconds);
+      const auto change_ps = static_cast<double>(found->second.picoseconds);
+      Samples& sample = samples[name];
+      sample.base.push_back(base_ps / 1000);
+      sample.change.push_back(change_ps / 1000);
+      sample.differences.push_back(std::log(change_ps) - std::log(base_ps));
+    }
+  }
+  std::vector<Metric> metrics;
+  for (const auto& [name, sample] : samples) {
+    Metric metric{.name = name,
+                  .base_ns = median(sample.base),
+                  .change_ns = median(sample.change),
+                  .trend = gates::find_trend(sample.differences, samples.size(),
+                                             gates::margins_of(gate.tolerance)),
+                  .ratios = {}};
+    for (const double difference : sample.differences)
+      metric.ratios.push_back(std::exp(difference));
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+TestDelta test_delta(const JudgedTask& judged) {
+  std::set<tasks::StepName> steps;
+  for (const tasks::Gate& gate : judged.policy.gates)
+    if (gate.kind == tasks::GateKind::tests) steps.insert(gate.steps.begin(), gate.steps.end());
+  const auto base = cases_of(judged, steps, Side::base);
+  const auto change = cases_of(judged, steps, Side::change);
+  TestDelta delta;
+  delta.is_empty = base.empty() && change.empty();
+  for (const auto& [id, status] : change) {
+    const auto before = base.find(id);
+    const bool was_bad = before != base.end() && is_bad(before->second);
+    if (is_bad(status))
+      (was_bad ? delta.broken : delta.failing).push_back(id);
+    else if (status == CaseStatus::flaky)
+      delta.flaky.push_back(id);
+    else if (is_left_out(status) && before != base.end() && ran(before->second))
+      delta.skipped.push_back(id);
+    else if (status == CaseStatus::passed && was_bad)
+      delta.fixed.push_back(id);
+    else if (status == CaseStatus::passed && before == base.end())
+      delta.added.push_back(id);
+    if (status == CaseStatus::passed) ++delta.passed;
+  }
+  for (const auto& [id, status] : base)
+    if (ran(status) && !change.contains(id)) delta.gone.push_back(id);
+  return delta;
+}
+
+}  // namespace runner::web
