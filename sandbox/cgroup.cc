@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -26,6 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What a v2 group is to give its children.
+constexpr std::array kControllers{"memory", "pids", "cpu", "cpuset", "io"};
+
 bool is_valid_path(const std::string& path) {
   if (path.empty() || path.starts_with('/') || path.ends_with('/')) return false;
   const std::string walled = "/" + path + "/";
@@ -39,7 +43,7 @@ os::Result<void> enable_controllers(const std::string& directory, const std::str
   const std::string there = TRY(read_group_file(group.get(), "cgroup.controllers"));
   const std::string enabled = TRY(read_group_file(group.get(), "cgroup.subtree_control"));
   std::string wanted;
-  for (const std::string_view name : {"memory", "pids", "cpu", "cpuset", "io"})
+  for (const std::string_view name : kControllers)
     if (has_word(controllers, name) && has_word(there, name) && !has_word(enabled, name))
       wanted += (wanted.empty() ? "+" : " +") + std::string(name);
   if (wanted.empty()) return {};
@@ -55,6 +59,22 @@ os::Result<void> enable_controllers(const std::string& directory, const std::str
           write_group_file(target.get(), "cgroup.procs", std::string_view(line.begin(), line.end()))
               .has_value());
   return write_group_file(group.get(), "cgroup.subtree_control", wanted);
+}
+
+// Makes a group whose parent is there and gives its children what is wanted: then nothing above
+// needs a look. False: nothing was made.
+bool make_at_once(const CgroupHost::Hierarchy& hierarchy, const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0755) != 0) return false;
+  if (!hierarchy.is_unified() || hierarchy.controllers == "unified") return true;
+  std::string there;
+  if (const os::Result<os::Fd> group = open_group(directory))
+    there = read_group_file(group->get(), "cgroup.controllers").value_or(std::string());
+  const auto lacks = [&](const char* name) {
+    return hierarchy.has(name) && !has_word(there, name);
+  };
+  if (std::ranges::none_of(kControllers, lacks)) return true;
+  ::rmdir(directory.c_str());
+  return false;
 }
 
 // v1: a new cpuset is empty, and nothing can join it (ENOSPC).
@@ -126,26 +146,28 @@ void kill_frozen(int directory, const std::string& path) {
 
 }  // namespace
 
+os::Result<void> Cgroup::take(Group group) {
+  // From here on the destructor removes it.
+  const std::string directory = group.full_path;
+  groups_.push_back(std::move(group));
+  TRY_CONTEXT(inherit_cpuset(groups_.back().hierarchy, directory), directory);
+  groups_.back().directory = TRY(open_group(directory));
+  return {};
+}
+
 os::Result<void> Cgroup::make(const CgroupHost::Hierarchy& hierarchy) {
+  Group group{hierarchy, {}, hierarchy.directory(path_), {}};
+  if (make_at_once(hierarchy, group.full_path)) return take(std::move(group));
   if (hierarchy.is_unified())
     TRY(enable_controllers(hierarchy.directory(""), hierarchy.controllers));
-  Group group{hierarchy, {}, hierarchy.directory(path_), {}};
   // Another program may remove a parent that is empty just then: the next round makes it again.
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
     os::Result<void> parents = make_parents(hierarchy, path_, group.made);
     if (!parents && parents.error().code != os::Code::not_found) return parents;
     if (!parents) continue;
-    if (::mkdir(group.full_path.c_str(), 0755) != 0) {
-      if (errno == ENOENT) continue;
-      return os::fail_errno("make group " + group.full_path);
-    }
-    // From here on the destructor removes it.
-    const std::string directory = group.full_path;
-    groups_.push_back(std::move(group));
-    TRY_CONTEXT(inherit_cpuset(hierarchy, directory), directory);
-    groups_.back().directory = TRY(open_group(directory));
-    return {};
+    if (::mkdir(group.full_path.c_str(), 0755) == 0) return take(std::move(group));
+    if (errno != ENOENT) return os::fail_errno("make group " + group.full_path);
   }
   return os::fail(os::Code::unavailable, "group " + path_ + " is removed while it is made");
 }

@@ -109,6 +109,7 @@ class Cgroup {
   Cgroup() = default;
   const Group* find(const std::string& controller) const;
   os::Result<void> make(const CgroupHost::Hierarchy& hierarchy);
+  os::Result<void> take(Group group);
   os::Result<void> kill_round() const;
 
   std::string path_;

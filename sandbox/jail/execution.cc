@@ -32,10 +32,10 @@ os::Result<Execution> Execution::start(Order order, std::uint32_t user, const Pa
   Execution execution(parts);
   Pipe output = TRY(make_output_pipe(user));
   Pipe error_output;
-  if (parts.error_output != nullptr) error_output = TRY(make_output_pipe(user));
+  if (parts.request.separate_error_output) error_output = TRY(make_output_pipe(user));
   order.output = output.write.get();
   order.error_output =
-      parts.error_output != nullptr ? error_output.write.get() : output.write.get();
+      parts.request.separate_error_output ? error_output.write.get() : output.write.get();
   execution.output_ = std::move(output.read);
   execution.error_output_ = std::move(error_output.read);
   const Report report = TRY(parts.launch.execute(std::move(order)));
@@ -53,7 +53,9 @@ bool Execution::is_over() const {
   return report_closed_ || ending_.failed || ending_.ended || ending_.forced != Forced::none;
 }
 
-os::Result<Ending> Execution::watch() {
+os::Result<Ending> Execution::watch(Output& output, Output* error_output) {
+  printed_ = &output;
+  printed_errors_ = error_output;
   while (!is_over()) TRY(wait_once());
   const Clock::time_point stop = Clock::now();
   TRY(end());
@@ -85,8 +87,8 @@ os::Result<void> Execution::wait_once() {
 }
 
 os::Result<void> Execution::read_output() {
-  TRY(read_stream(output_, parts_.output));
-  if (parts_.error_output != nullptr) TRY(read_stream(error_output_, *parts_.error_output));
+  TRY(read_stream(output_, *printed_));
+  if (printed_errors_ != nullptr) TRY(read_stream(error_output_, *printed_errors_));
   return {};
 }
 

@@ -27,22 +27,20 @@ struct Ending {
 // Single-threaded.
 class Execution {
  public:
-  // Borrows all for its life. `error_output` may be null: then both streams are `output`.
+  // Borrows all for its life.
   struct Parts {
     const RunRequest& request;
     Cgroup& group;
     Client& client;
     Launch& launch;
-    Output& output;
-    Output* error_output;
   };
 
   // Makes the pipes of the command and starts it; `order` lacks only its descriptors for output.
   static os::Result<Execution> start(Order order, std::uint32_t user, const Parts& parts);
 
   // Returns when the command has ended or was ended, everything in its cgroup is dead and all
-  // output is read. Its supervisor still lives.
-  os::Result<Ending> watch();
+  // output is read. Its supervisor still lives. `error_output` is null where both streams are one.
+  os::Result<Ending> watch(Output& output, Output* error_output);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -59,6 +57,8 @@ class Execution {
   os::Result<void> end();
 
   Parts parts_;
+  Output* printed_ = nullptr;
+  Output* printed_errors_ = nullptr;
   os::Fd output_;
   os::Fd error_output_;
   bool report_closed_ = false;

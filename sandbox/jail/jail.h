@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,7 @@ class Jail {
   std::map<std::string, OutTree> outs_;
   std::map<Profile, SeccompPolicy> policies_;
   std::string beginning_;  // of the output of the last command
+  std::set<std::string> run_ids_;
   int checks_ = 0;
   int groups_ = 0;
   SpareStacks spare_stacks_;

@@ -102,7 +102,7 @@ os::Result<void> leave_keyrings() {
 
 os::Result<void> load_seccomp(const SeccompPolicy& policy) {
   // The list of calls goes last: it refuses seccomp(2) itself.
-  TRY(load_program(policy.arguments));
+  if (!policy.arguments.empty()) TRY(load_program(policy.arguments));
   return load_program(policy.allowed);
 }
 

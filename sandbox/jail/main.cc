@@ -32,6 +32,7 @@
 // first. If it is killed itself, every process 1 dies with it; the groups are left for the sweep.
 // Exit status: 0 after such an end, 1 when it could not start or clean up (one line on stderr).
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -47,7 +48,15 @@ bool has_standard_descriptors() {
   return true;
 }
 
+// Memory once used is kept: for the next request its pages would have to be got again.
+void keep_memory() {
+  constexpr int kKept = 4 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+  ::mallopt(M_MMAP_THRESHOLD, kKept);
+}
+
 os::Result<void> run() {
+  keep_memory();
   if (!has_standard_descriptors())
     return os::fail(os::Code::invalid, "descriptors 0 to 2 have to be open");
   const std::unique_ptr<sandbox::jail::Jail> jail = TRY(sandbox::jail::Jail::start());

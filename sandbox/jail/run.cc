@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -74,6 +75,19 @@ Usage usage_of(const Ending& ending, const CgroupStats& stats) {
   return usage;
 }
 
+// One program instead of two, since each costs a third of a millisecond to load: where the first
+// allows, the second decides. What the kernel makes of the two is the same: of an errno of each it
+// takes that of the list, which is loaded last.
+SeccompPolicy join_programs(SeccompPolicy policy) {
+  std::vector<sock_filter>& list = policy.allowed;
+  for (std::size_t at = 0; at < list.size(); ++at)
+    if (list[at].code == (BPF_RET | BPF_K) && list[at].k == SECCOMP_RET_ALLOW)
+      list[at] = {BPF_JMP | BPF_JA, 0, 0, static_cast<std::uint32_t>(list.size() - at - 1)};
+  list.insert(list.end(), policy.arguments.begin(), policy.arguments.end());
+  policy.arguments.clear();
+  return policy;
+}
+
 // For execve(2), which does not write to them.
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> list;
@@ -88,7 +102,8 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 os::Result<const SeccompPolicy*> Jail::policy(Profile profile) {
   const auto known = policies_.find(profile);
   if (known != policies_.end()) return &known->second;
-  return &policies_.emplace(profile, TRY(build_seccomp_policy(profile))).first->second;
+  SeccompPolicy made = TRY(build_seccomp_policy(profile));
+  return &policies_.emplace(profile, join_programs(std::move(made))).first->second;
 }
 
 os::Result<os::Fd> Jail::make_run_directory(const std::string& id) {
@@ -193,11 +208,12 @@ os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView
   for (const Mount& mount : request.mounts)
     if (mount.source == MountSource::repository && !stage_.grants().repository.is_open())
       return os::fail(os::Code::invalid, "mounts: this jail was given no repository");
+  if (!run_ids_.insert(request.id).second)
+    return os::fail(os::Code::conflict, "run " + request.id + " exists");
   TRY(settle());
   ended_ = std::make_unique<RunParts>();
   RunParts& parts = *ended_;
   parts.path = "runs/" + request.id;
-  parts.directory = TRY_CONTEXT(make_run_directory(request.id), "run " + request.id);
   const os::Result<void> prepared = prepare(request, std::move(extra), parts);
   RunResult failed;
   if (!prepared)
@@ -227,6 +243,11 @@ os::Result<void> Jail::settle() {
 
 os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) {
   RunResult result;
+  Execution execution =
+      TRY(Execution::start(std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
+                           {request, parts.ready->group, client_, *parts.ready->launch}));
+  // The command runs already: what it prints waits in its pipe until there is a place for it.
+  parts.directory = TRY_CONTEXT(make_run_directory(request.id), "run " + request.id);
   Output output = TRY(Output::create(parts.directory.get(), owner(), request.limits.keep));
   std::optional<Output> errors;
   os::Fd errors_directory;
@@ -234,14 +255,7 @@ os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) 
     errors_directory = TRY(create_owned_directory(parts.directory.get(), "stderr", owner()));
     errors = TRY(Output::create(errors_directory.get(), owner(), request.limits.keep));
   }
-  Ending ending;
-  {
-    Execution execution =
-        TRY(Execution::start(std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
-                             {request, parts.ready->group, client_, *parts.ready->launch, output,
-                              errors ? &*errors : nullptr}));
-    ending = TRY(execution.watch());
-  }
+  const Ending ending = TRY(execution.watch(output, errors ? &*errors : nullptr));
   TRY(output.finish());
   if (errors) TRY(errors->finish());
   beginning_ = output.beginning();

@@ -50,7 +50,8 @@ Result<Fd> open_beneath(int directory, const std::string& path, int flags, mode_
 
 Result<std::string> read_all(int fd, std::size_t limit) {
   std::string bytes;
-  std::array<char, 65536> buffer{};
+  // Not cleared: most of what is read here is a line or two.
+  std::array<char, 65536> buffer;
   while (true) {
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;

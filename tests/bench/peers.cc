@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -19,9 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSeccompless = "user mnt pid net ipc uts; no cgroup, no seccomp";
 
-// A bundle of the OCI runtime specification: what crun and runc read. Limits only where cgroups
-// can be used.
-std::string bundle_config(bool limits) {
+// A bundle of the OCI runtime specification: what crun and runc read.
+std::string bundle_config() {
   constexpr std::string_view kResources =
       R"(,"cgroupsPath":"/proofhouse-peer","resources":{"memory":{"limit":268435456},)"
       R"("pids":{"limit":512},"cpu":{"quota":200000,"period":100000}})";
@@ -40,7 +41,7 @@ std::string bundle_config(bool limits) {
       R"({{"type":"ipc"}},{{"type":"uts"}},{{"type":"network"}},{{"type":"user"}}],)"
       R"("uidMappings":[{{"containerID":0,"hostID":200000,"size":65536}}],)"
       R"("gidMappings":[{{"containerID":0,"hostID":200000,"size":65536}}],{}{}}}}})",
-      kMounts, kCommand, kSeccomp, limits ? kResources : "");
+      kMounts, kCommand, kSeccomp, kResources);
 }
 
 // An empty root with the links that a merged /usr wants.
@@ -54,13 +55,13 @@ os::Result<void> make_root(const fs::path& root) {
   return os::write_file_durably((root / "etc/os-release").string(), "ID=bench\n", 0644);
 }
 
-os::Result<void> make_bundle(const fs::path& bundle, bool limits) {
+os::Result<void> make_bundle(const fs::path& bundle) {
   TRY(make_root(bundle / "root"));
   // The host's user 0 is not mapped: the root has to be theirs.
   for (const auto& entry : fs::recursive_directory_iterator(bundle / "root"))
     if (::lchown(entry.path().c_str(), 200'000, 200'000) != 0) return os::fail_errno("chown");
   if (::lchown((bundle / "root").c_str(), 200'000, 200'000) != 0) return os::fail_errno("chown");
-  return os::write_file_durably((bundle / "config.json").string(), bundle_config(limits), 0644);
+  return os::write_file_durably((bundle / "config.json").string(), bundle_config(), 0644);
 }
 
 // `make` gives the command line for the n-th run.
@@ -103,6 +104,15 @@ Peer oci_runtime(const std::string& name, const std::string& program, const std:
   });
 }
 
+// Takes the controller from v2 for as long as the descriptor is open; nothing stays mounted.
+os::Result<os::Fd> take_hugetlb(const std::string& place) {
+  TRY(os::make_directories(place, 0755));
+  if (::mount("none", place.c_str(), "cgroup", 0, "hugetlb") != 0) return os::Fd();
+  os::Result<os::Fd> held = os::open_file(place, O_RDONLY | O_DIRECTORY);
+  if (::umount2(place.c_str(), MNT_DETACH) != 0) return os::fail_errno("unmount " + place);
+  return held;
+}
+
 }  // namespace
 
 os::Result<void> spawn_and_wait(const std::vector<std::string>& command) {
@@ -128,23 +138,24 @@ os::Result<void> spawn_and_wait(const std::vector<std::string>& command) {
 }
 
 os::Result<std::vector<Peer>> find_peers(const std::string& directory) {
-  const std::string plain = directory + "/plain";
+  // Whoever is user 0 in a sandbox has to reach its root.
+  if (::chmod(directory.c_str(), 0755) != 0) return os::fail_errno("chmod");
   const std::string limited = directory + "/limited";
   const std::string tree = directory + "/tree";
-  TRY(make_bundle(plain, false));
-  TRY(make_bundle(limited, true));
+  TRY(make_bundle(limited));
   TRY(make_root(tree));
   std::vector<Peer> peers;
   peers.push_back(bubblewrap());
-  // A hierarchy that v1 and v2 share makes crun 1.8 drop all controllers: without cgroups then.
-  Peer crun = oci_runtime("crun", "/usr/bin/crun", limited, {},
-                          "user mnt pid net ipc uts, seccomp, memory pids cpu");
-  if (!crun.absent.empty())
-    crun = oci_runtime("crun", "/usr/bin/crun", plain, {"--cgroup-manager=disabled"},
-                       "user mnt pid net ipc uts, seccomp; no cgroup");
+  constexpr const char* kLimited = "user mnt pid net ipc uts, seccomp, memory pids cpu";
+  Peer crun = oci_runtime("crun", "/usr/bin/crun", limited, {}, kLimited);
+  if (!crun.absent.empty() && ::access("/usr/bin/crun", X_OK) == 0) {
+    // It refuses a v2 hierarchy with any controller beside v1; hugetlb is often left there.
+    const auto held = std::make_shared<os::Fd>(TRY(take_hugetlb(directory + "/hugetlb")));
+    crun = oci_runtime("crun", "/usr/bin/crun", limited, {}, kLimited);
+    crun.run = [run = crun.run, held] { return run(); };
+  }
   peers.push_back(std::move(crun));
-  peers.push_back(oci_runtime("runc", "/usr/sbin/runc", limited, {},
-                              "user mnt pid net ipc uts, seccomp, memory pids cpu"));
+  peers.push_back(oci_runtime("runc", "/usr/sbin/runc", limited, {}, kLimited));
   peers.push_back(make_peer(
       "firejail", "mnt pid net ipc, seccomp; no user ns, no cgroup", "/usr/bin/firejail", [](int) {
         return std::vector<std::string>{"/usr/bin/firejail", "--quiet",         "--noprofile",
