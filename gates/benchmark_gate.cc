@@ -1,7 +1,7 @@
 #include "gates/benchmark_gate.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -10,13 +10,18 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "gates/benchmark_calibration.h"
 #include "gates/benchmark_rows.h"
+#include "gates/benchmark_samples.h"
+#include "gates/benchmark_words.h"
 #include "gates/runs.h"
+#include "gates/sequential_test.h"
 #include "gates/statistics.h"
 #include "gates/text.h"
 #include "gates/verdict.h"
@@ -31,62 +36,21 @@ using tasks::RunKey;
 using tasks::RunRecord;
 using tasks::Side;
 using tasks::Step;
+using tasks::Variant;
 
-constexpr double kPassLevel = kPassError / static_cast<double>(kLooks.size());
-// Looks at which a regression can be found: {16, 24, 32, 48}.
-constexpr auto kRegressLooks =
-    std::ranges::count_if(kLooks, [](int pairs) { return pairs >= kFirstRegressLook; });
-// A share of accounted CPU time that drifts so far from the base's is odd, and said.
-constexpr double kOddCpuShare = 0.15;
-
-std::int64_t millionths(double ratio) { return std::llround(ratio * 1e6); }
-
-// "1.31x", and with one digit more where two would hide the difference.
-std::string ratio_text(double ratio) {
-  return fmt::format("{:.{}f}", ratio, std::abs(ratio - 1) < 0.1 ? 3 : 2);
+std::int64_t earlier_tests(const Context& context, const tasks::Gate& gate) {
+  const auto found = context.evidence.earlier_tests.find(gate.name.str());
+  return found == context.evidence.earlier_tests.end() ? 0 : found->second;
 }
 
-}  // namespace
-
-Margins margins_of(tasks::Share tolerance) {
-  const double share = static_cast<double>(tolerance.millionths) / 1e6;
-  return {std::log1p(share / 6), std::log1p(share)};
+TestPlan plan_of(const Context& context, const tasks::Gate& gate) {
+  TestPlan plan;
+  plan.margins = margins_of(gate.tolerance);
+  plan.earlier = earlier_tests(context, gate);
+  plan.passes_undetectable = gate.accept_mde;
+  if (gate.max_spread) plan.max_spread = static_cast<double>(gate.max_spread->millionths) / 1e6;
+  return plan;
 }
-
-TrendResult look_at(std::span<const double> differences, std::size_t benchmarks,
-                    const Margins& margins) {
-  const double regress_level =
-      kRegressError / static_cast<double>(static_cast<std::size_t>(kRegressLooks) * benchmarks);
-  const PairedSample sample(differences);
-  const double low = sample.lower(regress_level);
-  const double high = sample.upper(kPassLevel);
-  TrendResult result;
-  result.pairs = sample.pairs();
-  result.estimate = std::exp(sample.estimate());
-  // What is shown stays finite, where few pairs say nothing at the level of the decision.
-  result.low = std::exp(std::isfinite(low) ? low : sample.lower(kPassLevel));
-  result.high = std::exp(high);
-  result.spread = sample.spread();
-  if (high < margins.upper) {
-    result.trend = Trend::passed;
-  } else if (result.pairs >= kFirstRegressLook && low > margins.lower) {
-    result.trend = Trend::regressed;
-  }
-  return result;
-}
-
-TrendResult find_trend(std::span<const double> differences, std::size_t benchmarks,
-                       const Margins& margins) {
-  TrendResult result;
-  for (const int pairs : kLooks) {
-    if (static_cast<std::size_t>(pairs) > differences.size()) break;
-    result = look_at(differences.first(static_cast<std::size_t>(pairs)), benchmarks, margins);
-    if (result.trend != Trend::undecided) break;
-  }
-  return result;
-}
-
-namespace {
 
 class BenchmarkGate {
  public:
@@ -104,23 +68,32 @@ class BenchmarkGate {
       return blame(FailureClass::internal, "the gate names no step of the policy", {}, {});
     }
     if (auto unprepared = advance_prerequisites()) return *std::move(unprepared);
-    int pair = 0;
-    while (pair < kLooks.back()) {
-      const RunRecord* const base = find_run(Side::base, pair);
-      const RunRecord* const other = find_run(other_, pair);
-      if (base == nullptr || other == nullptr) {
-        return Progress{NextPair{step_->name, other_, pair}, {}, false, nullptr};
-      }
-      if (auto bad = take_pair(*base, *other)) return *std::move(bad);
-      ++pair;
-      if (std::ranges::find(kLooks, pair) != kLooks.end() && look()) break;
+    if (auto unarmed = calibrate()) return *std::move(unarmed);
+    if (auto ended = measure()) return *std::move(ended);
+    if (test_->has_regressed()) {
+      if (auto ended = confirm()) return *std::move(ended);
     }
     return finish();
   }
 
+  std::vector<BenchmarkSeries> take_series() {
+    if (test_) test_->estimate(samples_.series(), samples_.geometric());
+    std::vector<BenchmarkSeries> all;
+    const std::size_t count = test_ ? samples_.names().size() : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<const double> series = samples_.series()[i];
+      all.push_back({samples_.names()[i], {series.begin(), series.end()}, test_->results()[i]});
+    }
+    if (count > 1) {
+      const std::span<const double> mean = samples_.geometric();
+      all.push_back({std::string(kGeometricMean), {mean.begin(), mean.end()}, test_->geometric()});
+    }
+    return all;
+  }
+
  private:
-  const RunRecord* find_run(Side side, int pair) const {
-    return context_.evidence.find(RunKey{side, side, step_->name, pair});
+  const RunRecord* find_run(Side side, int pair, Variant variant) const {
+    return context_.evidence.find(RunKey{side, side, step_->name, pair, variant});
   }
 
   Progress blame(FailureClass failure, std::string text, std::string where, std::string run) {
@@ -135,14 +108,20 @@ class BenchmarkGate {
     return progress;
   }
 
-  // What the step needs, on both sides; a value ends the gate or names the next run.
-  std::optional<Progress> advance_prerequisites() {
+  std::vector<RunKey> needed_runs(Variant variant) const {
     std::vector<RunKey> needed;
     for (const Side side : {Side::base, other_}) {
-      std::ranges::copy(needs_of(context_.policy, RunKey{side, side, step_->name, std::nullopt}),
-                        std::back_inserter(needed));
+      std::ranges::copy(
+          needs_of(context_.policy, RunKey{side, side, step_->name, std::nullopt, variant}),
+          std::back_inserter(needed));
     }
-    const Preparation preparation = prepare(context_, ordered_runs(context_, needed), {});
+    return needed;
+  }
+
+  // What the step needs, on both sides; a value ends the gate or names the next run.
+  std::optional<Progress> advance_prerequisites() {
+    const Preparation preparation =
+        prepare(context_, ordered_runs(context_, needed_runs(Variant::plain)), {});
     if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, nullptr};
     if (preparation.failed == nullptr) return std::nullopt;
     const RunRecord& failed = *preparation.failed;
@@ -170,8 +149,30 @@ class BenchmarkGate {
     return progress;
   }
 
-  std::optional<Progress> take_pair(const RunRecord& base, const RunRecord& other) {
-    auto base_figures = read_figures(*step_, base);
+  // The base against itself, where the evidence asks for it; a value ends the gate or names the
+  // next run.
+  std::optional<Progress> calibrate() {
+    if (!context_.evidence.calibrates) return std::nullopt;
+    Calibration calibration = calibrate_base(context_, gate_, *step_);
+    if (calibration.next) return Progress{NextRun{*calibration.next}, {}, false, nullptr};
+    if (calibration.problem) {
+      const RowProblem& problem = *calibration.problem;
+      return blame(
+          problem.failure == FailureClass::infra ? FailureClass::infra : FailureClass::base,
+          "on the base: " + problem.text, problem.where, calibration.run);
+    }
+    calibration_ = std::move(calibration.reasons);
+    if (calibration.is_armed) return std::nullopt;
+    result_.status = GateStatus::inconclusive;
+    result_.failure = FailureClass::benchmark;
+    result_.reasons = std::move(calibration_);
+    result_.summary = "not armed: " + result_.reasons.front().text;
+    return Progress{NextNothing{}, std::move(result_), false, nullptr};
+  }
+
+  std::optional<Progress> take_pair(const RunRecord& base, const RunRecord& other, bool is_counted,
+                                    const std::set<std::string>& only, PairSamples& samples) {
+    const auto base_figures = read_figures(*step_, base);
     if (!base_figures) {
       const RowProblem& problem = base_figures.error();
       const bool is_infra = problem.failure == FailureClass::infra;
@@ -179,137 +180,202 @@ class BenchmarkGate {
                    is_infra ? problem.text : "on the base: " + problem.text, problem.where,
                    base.id);
     }
-    auto other_figures = read_figures(*step_, other);
+    const auto other_figures = read_figures(*step_, other);
     if (!other_figures) {
       const RowProblem& problem = other_figures.error();
       return blame(problem.failure, problem.text, problem.where, other.id);
     }
-    if (differences_.empty()) {
-      for (const auto& [name, figure] : base_figures->benchmarks) differences_[name];
-    }
-    // The base's own names must not change from process to process.
-    const bool is_same = std::ranges::equal(
-        base_figures->benchmarks, differences_,
-        [](const auto& left, const auto& right) { return left.first == right.first; });
-    if (!is_same) {
-      return blame(FailureClass::base, "on the base: the benchmarks differ from run to run",
-                   step_->name.str(), base.id);
-    }
-    if (const auto problem = compare_names(*base_figures, *other_figures)) {
-      return blame(problem->failure, problem->text, problem->where, other.id);
-    }
-    record_pair(*base_figures, *other_figures);
+    const auto disturbances = disturbances_of(base, other);
+    const MeasuredPair pair{*base_figures, *other_figures, disturbances};
+    const auto wrong = is_counted ? samples.take(pair, only) : samples.check(pair, only);
     last_other_run_ = other.id;
+    if (!wrong) return std::nullopt;
+    const std::string where =
+        wrong->problem.where.empty() ? step_->name.str() : wrong->problem.where;
+    return blame(wrong->problem.failure, wrong->problem.text, where,
+                 wrong->is_of_base ? base.id : other.id);
+  }
+
+  // Pairs and looks until all is decided. The first pair is a warm-up of the machine: it is checked
+  // and not counted.
+  std::optional<Progress> measure() {
+    constexpr Variant variant = Variant::plain;
+    std::set<std::string> only;
+    for (int pair = 0; pair <= kLooks.back(); ++pair) {
+      const RunRecord* const base = find_run(Side::base, pair, variant);
+      const RunRecord* const other = find_run(other_, pair, variant);
+      if (base == nullptr || other == nullptr) {
+        // Whatever is undecided then stays so.
+        if (pair > 0 && spent_ms_ >= gate_.budget.count()) break;
+        return Progress{NextPair{step_->name, other_, pair, variant, {only.begin(), only.end()}},
+                        {},
+                        false,
+                        nullptr};
+      }
+      spent_ms_ += base->usage.wall_ms + other->usage.wall_ms;
+      if (auto bad = take_pair(*base, *other, pair > 0, only, samples_)) return bad;
+      if (pair == 0) {
+        if (auto wrong = begin_tests()) return wrong;
+      }
+      if (std::ranges::find(kLooks, pair) == kLooks.end()) continue;
+      if (look(pair)) break;
+      only = undecided();
+    }
     return std::nullopt;
   }
 
-  void record_pair(const ProcessFigures& base, const ProcessFigures& other) {
-    for (const auto& [name, figure] : base.benchmarks) {
-      const BenchmarkFigure& compared = other.benchmarks.at(name);
-      differences_[name].push_back(std::log(static_cast<double>(compared.picoseconds)) -
-                                   std::log(static_cast<double>(figure.picoseconds)));
+  // The names are known: sets up what is tested.
+  std::optional<Progress> begin_tests() {
+    test_.emplace(plan_of(context_, gate_), samples_.names().size());
+    std::vector<double> shares;
+    for (const auto& [key, share] : context_.evidence.claims.faster) {
+      const auto target = claimed_benchmark(key, gate_.name.str());
+      if (!target) continue;
+      if (!target->empty() &&
+          std::ranges::find(samples_.names(), *target) == samples_.names().end()) {
+        return blame(
+            FailureClass::benchmark,
+            fmt::format("the claim names {}, which the base does not have", one_line(*target, 200)),
+            *target, last_other_run_);
+      }
+      claimed_.push_back(*target);
+      shares.push_back(static_cast<double>(share) / 1e6);
     }
-    for (const auto& [name, figure] : other.benchmarks) {
-      if (!base.benchmarks.contains(name)) new_names_.insert(name);
-    }
-    // New benchmarks add to what is accounted for; then the shares say nothing.
-    if (base.cpu_share && other.cpu_share && new_names_.empty()) {
-      cpu_shares_.push_back(std::log(*other.cpu_share) - std::log(*base.cpu_share));
-    }
+    if (!shares.empty()) claims_.emplace(std::move(shares), earlier_tests(context_, gate_));
+    return std::nullopt;
+  }
+
+  // A geometric mean over one benchmark is that benchmark.
+  std::span<const double> claimed_series(const std::string& name) const {
+    if (!name.empty()) return samples_.series_of(name);
+    return samples_.geometric();
   }
 
   // True if the gate is decided with the pairs so far.
-  bool look() {
-    bool is_all_passed = true;
-    bool has_regressed = false;
-    for (const auto& [name, differences] : differences_) {
-      TrendResult& trend = trends_[name];
-      // A decided benchmark stays decided; its further figures are not looked at.
-      if (trend.trend == Trend::undecided) {
-        trend = look_at(differences, differences_.size(), margins_of(gate_.tolerance));
+  bool look(int pairs) {
+    test_->look(pairs, samples_.series(), samples_.geometric());
+    bool is_refuted = false;
+    bool are_claims_decided = true;
+    if (claims_) {
+      std::vector<std::span<const double>> series;
+      for (const std::string& name : claimed_) series.push_back(claimed_series(name));
+      claims_->look(pairs, series);
+      are_claims_decided = claims_->is_decided();
+      is_refuted = std::ranges::any_of(claims_->results(), [](const ClaimResult& result) {
+        return result.state == ClaimState::refuted;
+      });
+    }
+    return test_->has_regressed() || is_refuted || (test_->is_all_passed() && are_claims_decided);
+  }
+
+  // What further pairs must measure; empty: all.
+  std::set<std::string> undecided() const {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < samples_.names().size(); ++i) {
+      if (test_->results()[i].trend == Trend::undecided) names.insert(samples_.names()[i]);
+    }
+    for (std::size_t i = 0; i < claimed_.size(); ++i) {
+      if (claims_->results()[i].state != ClaimState::undecided) continue;
+      // The mean needs all of them.
+      if (claimed_[i].empty()) return {};
+      names.insert(claimed_[i]);
+    }
+    if (names.size() == samples_.names().size()) names.clear();
+    return names;
+  }
+
+  // Before anything is called slower: both trees are built once more with their functions at other
+  // places, and the regressed benchmarks must be slower there too. A value names the next run.
+  std::optional<Progress> confirm() {
+    const Preparation preparation =
+        prepare(context_, ordered_runs(context_, needed_runs(Variant::relinked)), {});
+    if (preparation.next) return Progress{NextRun{*preparation.next}, {}, false, nullptr};
+    if (preparation.failed != nullptr) {
+      const Step* const step = context_.policy.find_step(preparation.failed->key.step);
+      unconfirmed_ = fmt::format("not confirmed by a relinked build: {}",
+                                 describe_fault(*step, *preparation.failed));
+      return std::nullopt;
+    }
+    // Empty: it was the mean, for which all are measured.
+    const std::set<std::string> only = regressed();
+    PairSamples samples;
+    for (int pair = 0; pair < kConfirmingPairs; ++pair) {
+      const RunRecord* const base = find_run(Side::base, pair, Variant::relinked);
+      const RunRecord* const other = find_run(other_, pair, Variant::relinked);
+      if (base == nullptr || other == nullptr) {
+        return Progress{
+            NextPair{step_->name, other_, pair, Variant::relinked, {only.begin(), only.end()}},
+            {},
+            false,
+            nullptr};
       }
-      is_all_passed = is_all_passed && trend.trend == Trend::passed;
-      has_regressed = has_regressed || trend.trend == Trend::regressed;
+      if (auto bad = take_pair(*base, *other, true, only, samples)) return bad;
     }
-    return is_all_passed || has_regressed;
+    const double lower = margins_of(gate_.tolerance).lower;
+    for (const std::string& name : samples.names()) {
+      if (only.contains(name)) confirm_one(name, samples.series_of(name), lower);
+    }
+    if (only.empty()) {
+      confirm_one(std::string(kGeometricMean), samples.geometric(), lower);
+    }
+    return std::nullopt;
   }
 
-  Reason reason(const std::string& name, const TrendResult& trend) const {
-    std::string text =
-        fmt::format("{} is {}x (interval {}–{}, {} pairs), tolerance {}", one_line(name, 200),
-                    ratio_text(trend.estimate), ratio_text(trend.low), ratio_text(trend.high),
-                    trend.pairs, percent(gate_.tolerance));
-    if (trend.trend == Trend::undecided) {
-      text += fmt::format("; undecided: pairs spread by {:.1f}%", trend.spread * 100);
-    }
-    return {std::move(text),
-            name,
-            last_other_run_,
-            {{"ratio_ppm", millionths(trend.estimate)},
-             {"low_ppm", millionths(trend.low)},
-             {"high_ppm", millionths(trend.high)},
-             {"spread_ppm", millionths(trend.spread)},
-             {"pairs", trend.pairs}}};
+  void confirm_one(const std::string& name, std::span<const double> differences, double lower) {
+    const double estimate = PairedSample(differences).estimate();
+    confirmations_[name] = {estimate > lower, estimate};
   }
 
-  // Reasons of one kind, the slowest first.
-  std::int64_t add_reasons(Trend kind) {
-    std::vector<std::pair<std::string, TrendResult>> chosen;
-    std::ranges::copy_if(trends_, std::back_inserter(chosen),
-                         [kind](const auto& entry) { return entry.second.trend == kind; });
-    std::ranges::stable_sort(chosen, std::ranges::greater{},
-                             [](const auto& entry) { return entry.second.estimate; });
-    for (const auto& [name, trend] : chosen) result_.reasons.push_back(reason(name, trend));
-    return static_cast<std::int64_t>(chosen.size());
+  std::set<std::string> regressed() const {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < samples_.names().size(); ++i) {
+      if (test_->results()[i].trend == Trend::regressed) names.insert(samples_.names()[i]);
+    }
+    return names;
   }
 
-  void add_notes() {
-    for (const std::string& name : new_names_) {
-      result_.reasons.push_back(
-          {one_line(name, 200) + " is new: the base does not have it, it is not compared",
-           name,
-           last_other_run_,
-           {}});
+  std::vector<NamedTrend> trends() {
+    test_->estimate(samples_.series(), samples_.geometric());
+    std::vector<NamedTrend> all;
+    const auto add = [&](const std::string& name, const TrendResult& trend) {
+      NamedTrend named{name, trend, std::nullopt};
+      const auto found = confirmations_.find(name);
+      if (found != confirmations_.end()) named.confirmation = found->second;
+      all.push_back(std::move(named));
+    };
+    for (std::size_t i = 0; i < samples_.names().size(); ++i) {
+      add(samples_.names()[i], test_->results()[i]);
     }
-    if (cpu_shares_.size() < static_cast<std::size_t>(kLooks.front())) return;
-    const PairedSample sample(cpu_shares_);
-    const double low = sample.lower(kPassLevel);
-    const double high = sample.upper(kPassLevel);
-    if (low <= std::log1p(kOddCpuShare) && high >= -std::log1p(kOddCpuShare)) return;
-    result_.reasons.push_back(
-        {fmt::format("odd: the rows account for {}x the share of the process's CPU time that they "
-                     "account for on the base",
-                     ratio_text(std::exp(sample.estimate()))),
-         step_->name.str(),
-         last_other_run_,
-         {{"ratio_ppm", millionths(std::exp(sample.estimate()))},
-          {"low_ppm", millionths(std::exp(low))},
-          {"high_ppm", millionths(std::exp(high))}}});
+    // It is said where it alone decides.
+    if (regressed().empty() && test_->geometric().trend == Trend::regressed) {
+      add(std::string(kGeometricMean), test_->geometric());
+    }
+    return all;
   }
 
   Progress finish() {
-    const std::int64_t regressed = add_reasons(Trend::regressed);
-    const std::int64_t undecided = add_reasons(Trend::undecided);
-    const std::int64_t passed = add_reasons(Trend::passed);
-    const std::string first = result_.reasons.empty() ? "" : result_.reasons.front().text;
-    if (regressed > 0) {
-      result_.status = GateStatus::failed;
-      result_.failure = FailureClass::benchmark;
-      result_.summary = first;
-      if (regressed > 1) result_.summary += fmt::format("; {} more are slower", regressed - 1);
-    } else if (undecided > 0) {
-      result_.status = GateStatus::inconclusive;
-      result_.failure = FailureClass::benchmark;
-      result_.summary = first;
-      if (undecided > 1) result_.summary += fmt::format("; {} more undecided", undecided - 1);
-    } else {
-      result_.status = GateStatus::passed;
-      result_.summary =
-          fmt::format("{} within {}", counted(passed, "benchmark"), percent(gate_.tolerance));
+    GateFindings findings;
+    findings.trends = trends();
+    findings.has_regressed = test_->has_regressed();
+    for (std::size_t i = 0; i < claimed_.size(); ++i) {
+      const auto key = claimed_[i].empty() ? gate_.name.str() : claimed_[i];
+      findings.claims.push_back({key, claim_share(i), claims_->results()[i]});
     }
-    add_notes();
+    findings.run = last_other_run_;
+    findings.unconfirmed = unconfirmed_;
+    findings.earlier = earlier_tests(context_, gate_);
+    findings.notes = samples_.notes(step_->name.str(), last_other_run_);
+    std::ranges::move(calibration_, std::back_inserter(findings.notes));
+    conclude_benchmark(findings, gate_, result_);
     bound_reasons(result_.reasons);
     return Progress{NextNothing{}, std::move(result_), false, nullptr};
+  }
+
+  std::int64_t claim_share(std::size_t index) const {
+    const std::string key = claimed_[index].empty()
+                                ? gate_.name.str()
+                                : fmt::format("{}/{}", gate_.name.str(), claimed_[index]);
+    return context_.evidence.claims.faster.at(key);
   }
 
   const Context& context_;
@@ -317,17 +383,27 @@ class BenchmarkGate {
   Side other_;
   const Step* step_ = nullptr;
   GateResult result_;
-  std::map<std::string, std::vector<double>> differences_;  // by name, one a pair
-  std::map<std::string, TrendResult> trends_;               // as of the last look
-  std::vector<double> cpu_shares_;                          // ln of other's over base's
-  std::set<std::string> new_names_;
+  PairSamples samples_;
+  std::optional<SequentialTest> test_;
+  std::vector<std::string> claimed_;  // benchmark of each claim; empty: the geometric mean
+  std::optional<ClaimTest> claims_;
+  std::map<std::string, Confirmation> confirmations_;  // by name, of what regressed
+  std::string unconfirmed_;                            // why nothing could be confirmed
+  std::vector<Reason> calibration_;
   std::string last_other_run_;
+  std::int64_t spent_ms_ = 0;  // by the processes of plain pairs
 };
 
 }  // namespace
 
 Progress benchmark_progress(const Context& context, const tasks::Gate& gate) {
   return BenchmarkGate(context, gate).progress();
+}
+
+std::vector<BenchmarkSeries> benchmark_series(const Context& context, const tasks::Gate& gate) {
+  BenchmarkGate running(context, gate);
+  running.progress();
+  return running.take_series();
 }
 
 }  // namespace gates

@@ -29,6 +29,8 @@ using tasks::BenchRow;
 constexpr double kMostCpuShare = 1.05;
 constexpr double kCpuSlackSeconds = 0.020;
 constexpr double kPicosecondsPerSecond = 1e12;
+// One iteration that is shorter cannot be timed: reading the clock takes tens of nanoseconds.
+constexpr std::int64_t kLeastSingle = 1'000'000;
 // Below this the resolution of the counters drowns the share.
 constexpr double kLeastCpuSeconds = 0.050;
 
@@ -69,6 +71,11 @@ class RowReader {
     if (row.iterations <= 0) {
       return problem(fmt::format("{} reports {} iterations", name, row.iterations), row.name);
     }
+    if (row.iterations == 1 && row.picoseconds < kLeastSingle) {
+      return problem(fmt::format("{} reports {} ps from a single iteration: no clock can tell that",
+                                 name, row.picoseconds),
+                     row.name);
+    }
     if (!seen_.emplace(row.name, row.repetition).second) {
       return problem(fmt::format("{} stands twice in the report", name), row.name);
     }
@@ -82,11 +89,14 @@ class RowReader {
     }
     figure.clock = row.clock;
     ++figure.repetitions;
+    const double seconds = static_cast<double>(row.picoseconds) *
+                           static_cast<double>(row.iterations) / kPicosecondsPerSecond;
     if (row.clock == BenchClock::cpu && !has_threads(row.name)) {
-      cpu_seconds_ += static_cast<double>(row.picoseconds) * static_cast<double>(row.iterations) /
-                      kPicosecondsPerSecond;
+      cpu_seconds_ += seconds;
     } else {
       has_other_clocks_ = true;
+      // Threads of one benchmark run at the same time.
+      if (!has_threads(row.name)) wall_seconds_ += seconds;
     }
     return {};
   }
@@ -97,6 +107,14 @@ class RowReader {
     if (figures_.benchmarks.empty()) {
       return problem(name + " reports no benchmark", name, FailureClass::report);
     }
+    const double lasted = static_cast<double>(usage.wall_ms) / 1e3;
+    if (wall_seconds_ > kMostCpuShare * lasted + kCpuSlackSeconds) {
+      return problem(fmt::format("{} reports {:.0f} ms of real time, but the process lasted "
+                                 "{:.0f} ms",
+                                 name, wall_seconds_ * 1e3, lasted * 1e3),
+                     name);
+    }
+    figures_.processes = usage.pids_peak;
     const double used = static_cast<double>(usage.user_ms + usage.sys_ms) / 1e3;
     if (cpu_seconds_ > kMostCpuShare * used + kCpuSlackSeconds) {
       return problem(fmt::format("{} reports {:.0f} ms of CPU time, but the process used {:.0f} ms",
@@ -113,6 +131,7 @@ class RowReader {
   ProcessFigures figures_;
   std::set<std::pair<std::string, std::int64_t>> seen_;
   double cpu_seconds_ = 0;
+  double wall_seconds_ = 0;  // of rows by other clocks
   bool has_other_clocks_ = false;
 };
 

@@ -28,6 +28,7 @@ struct ProcessFigures {
   // CPU time that the rows account for, over the CPU time that the process used; nothing where it
   // cannot be told (other clocks, threads, too short a process).
   std::optional<double> cpu_share;
+  std::int64_t processes = 0;  // most processes and threads at a time; 0: not known
 };
 
 // Why the rows of a process cannot be used.
@@ -38,10 +39,12 @@ struct RowProblem {
 };
 
 // Reads the Google Benchmark reports of a run. A problem: it did not exit with 0, a report is
-// missing or unreadable, there is no row, a row has an error or a time that is not positive, a name
-// has two clocks or one repetition twice, or the rows account for more CPU time than the process
-// used. That bound is 1.05 plus 20 ms: measured over 602 honest processes the share was at most
-// 0.80, because calibration is not in the rows; the slack is for the resolution of the counters.
+// missing or unreadable, there is no row, a row has an error or a time that is not positive, or one
+// that no clock can tell (a single iteration below 1 us), a name has two clocks or one repetition
+// twice, or the rows account for more CPU time than the process used, or for more real time than
+// it lasted. That bound is 1.05 plus 20 ms: measured over 602 honest processes the share was at
+// most 0.80, because calibration is not in the rows; the slack is for the resolution of the
+// counters.
 std::expected<ProcessFigures, RowProblem> read_figures(const tasks::Step& step,
                                                        const tasks::RunRecord& record);
 

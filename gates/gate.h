@@ -2,7 +2,9 @@
 // execute nothing, read no clock and draw no random number, so judging again gives the same bytes.
 #pragma once
 
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "gates/verdict.h"
 #include "tasks/evidence.h"
@@ -22,6 +24,8 @@ struct NextPair {
   tasks::StepName step;
   tasks::Side other = tasks::Side::change;
   int pair = 0;
+  tasks::Variant variant = tasks::Variant::plain;
+  std::vector<std::string> only;  // benchmarks that are undecided; empty: all
   bool operator==(const NextPair&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "gates/assurance.h"
+#include "gates/benchmark_words.h"
 #include "gates/gate.h"
 #include "gates/plan.h"
 #include "gates/runs.h"
@@ -237,6 +238,26 @@ bool has_unchecked_claims(const Context& context) {
                               [](const tasks::Gate& gate) { return gate.kind == GateKind::tests; });
 }
 
+// A claim of an improvement names a gate that compares. Empty: all do.
+std::string unknown_improvement(const Context& context) {
+  for (const auto& [key, share] : context.evidence.claims.faster) {
+    const auto is_meant = [&key](const tasks::Gate& gate) {
+      return gate.kind == GateKind::benchmark && claimed_benchmark(key, gate.name.str());
+    };
+    if (std::ranges::none_of(context.policy.gates, is_meant)) return key;
+  }
+  return {};
+}
+
+Judgement unchecked(FailureClass failure, std::string text, std::string next_step) {
+  Judgement judgement;
+  judgement.verdict = Verdict::rejected;
+  judgement.failure = failure;
+  judgement.reason.text = std::move(text);
+  judgement.next_step = std::move(next_step);
+  return judgement;
+}
+
 }  // namespace
 
 Judgement judge(const tasks::Policy& policy, const tasks::Evidence& evidence) {
@@ -254,11 +275,21 @@ Judgement judge(const tasks::Policy& policy, const tasks::Evidence& evidence) {
     return judgement;
   }
   if (has_unchecked_claims(context)) {
-    judgement.verdict = Verdict::rejected;
-    judgement.failure = FailureClass::test;
-    judgement.reason.text = "the claims about tests cannot be checked: no gate judges tests";
-    judgement.next_step = "Post the change without claims.fixes and claims.removes.";
-    return judgement;
+    Judgement refused = unchecked(FailureClass::test,
+                                  "the claims about tests cannot be checked: no gate judges tests",
+                                  "Post the change without claims.fixes and claims.removes.");
+    refused.gates = std::move(judgement.gates);
+    return refused;
+  }
+  if (const std::string key = unknown_improvement(context); !key.empty()) {
+    Judgement refused = unchecked(
+        FailureClass::benchmark,
+        fmt::format("the claim of an improvement by {} cannot be checked: no benchmark gate has "
+                    "that name",
+                    one_line(key, 200)),
+        "Name a benchmark gate of the policy in claims.faster, or leave the claim out.");
+    refused.gates = std::move(judgement.gates);
+    return refused;
   }
   accept(context, judgement);
   judge_inconclusive(policy, judgement);

@@ -67,6 +67,9 @@ std::vector<RunKey> needs_of(const tasks::Policy& policy, const RunKey& key) {
   if (step == nullptr) return needs;
   for (const tasks::Need& need : step->needs) {
     RunKey needed = key_for(policy, need.step, key.of);
+    if (key.variant == tasks::Variant::relinked && needed.side != Side::judge) {
+      needed.variant = key.variant;
+    }
     if (std::ranges::find(needs, needed) == needs.end()) needs.push_back(std::move(needed));
   }
   return needs;

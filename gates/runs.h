@@ -35,7 +35,8 @@ struct Progress {
 tasks::RunKey key_for(const tasks::Policy& policy, const tasks::StepName& step,
                       tasks::Side subject);
 
-// The runs that `key` needs directly: of its own side, or the judge's for the same `of`.
+// The runs that `key` needs directly: of its own side, or the judge's for the same `of`. A relinked
+// run needs relinked ones of its side; any other needs plain ones.
 std::vector<tasks::RunKey> needs_of(const tasks::Policy& policy, const tasks::RunKey& key);
 
 // True for a `from: base` step, and for all that need one, however far: after the seed is drawn.

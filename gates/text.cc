@@ -1,5 +1,6 @@
 #include "gates/text.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,6 +36,8 @@ std::string one_line(std::string_view text, std::size_t most) {
 std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
+
+std::int64_t millionths(double ratio) { return std::llround(ratio * 1e6); }
 
 std::string percent(tasks::Share share) {
   std::string text = fmt::format("{}.{:04}", share.millionths / 10'000, share.millionths % 10'000);

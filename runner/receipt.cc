@@ -86,7 +86,8 @@ std::string make_approval_binding(const store::TaskRow& task, const Project& pro
                                  {"claims",
                                   {{"text", task.claims.text},
                                    {"fixes", task.claims.fixes},
-                                   {"removes", task.claims.removes}}},
+                                   {"removes", task.claims.removes},
+                                   {"faster", task.claims.faster}}},
                                  {"gates", approval.gates},
                                  {"reviewer", approval.principal}});
 }

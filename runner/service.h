@@ -83,6 +83,9 @@ class Service {
                                std::int64_t offset, std::int64_t limit) = 0;
   virtual Answer<std::string> report_json(const Actor& actor, const std::string& task) = 0;
   virtual Answer<std::string> report_markdown(const Actor& actor, const std::string& task) = 0;
+  // The pairs of a benchmark gate as an SVG picture (see runner/benchmark_plot.h).
+  virtual Answer<std::string> plot(const Actor& actor, const std::string& task,
+                                   const std::string& gate) = 0;
   // The patch that a reviewer decides on, as text (untrusted).
   virtual Answer<std::string> diff(const Actor& actor, const std::string& task) = 0;
   // The same as lines. not_found: it is no longer kept.

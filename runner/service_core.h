@@ -68,6 +68,8 @@ class ServiceCore final : public Service {
                        std::int64_t offset, std::int64_t limit) override;
   Answer<std::string> report_json(const Actor& actor, const std::string& task) override;
   Answer<std::string> report_markdown(const Actor& actor, const std::string& task) override;
+  Answer<std::string> plot(const Actor& actor, const std::string& task,
+                           const std::string& gate) override;
   Answer<std::string> diff(const Actor& actor, const std::string& task) override;
   Answer<tasks::DiffView> diff_view(const Actor& actor, const std::string& task) override;
   Answer<std::shared_ptr<const JudgedTask>> judged(const Actor& actor,

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "gates/benchmark_gate.h"
+#include "gates/runs.h"
 #include "gates/verdict.h"
+#include "runner/benchmark_plot.h"
 #include "runner/run_log.h"
 #include "runner/service_core.h"
 #include "runner/store/attempts.h"
@@ -59,7 +62,33 @@ Answer<std::string> ServiceCore::report_json(const Actor& actor, const std::stri
 
 Answer<std::string> ServiceCore::report_markdown(const Actor& actor, const std::string& id) {
   const store::TaskRow task = ASK(visible_task(actor, id));
-  return report_to_markdown(ASK(view_of(task)), optional_evidence(evidence_of(task)));
+  std::string text = report_to_markdown(ASK(view_of(task)), optional_evidence(evidence_of(task)));
+  if (task.judgement.empty()) return text;
+  const JudgedEvidence judged = ASK(judge_kept(evidence_, ASK(evidence_of(task))));
+  for (const tasks::Gate& gate : judged.policy.gates) {
+    if (gate.kind != tasks::GateKind::benchmark) continue;
+    const auto series =
+        gates::benchmark_series(gates::Context{judged.policy, judged.evidence}, gate);
+    if (series.empty()) continue;
+    text +=
+        "## Pairs of " + escape_markdown(gate.name.str()) + "\n\n" + benchmark_table(series) + "\n";
+  }
+  return text;
+}
+
+Answer<std::string> ServiceCore::plot(const Actor& actor, const std::string& id,
+                                      const std::string& gate) {
+  const store::TaskRow task = ASK(visible_task(actor, id));
+  if (task.judgement.empty())
+    return refuse("wrong_state", "the task was not judged", "wait until it is done");
+  const JudgedEvidence judged = ASK(judge_kept(evidence_, ASK(evidence_of(task))));
+  const tasks::Gate* const found = judged.policy.find_gate(tasks::GateName(gate));
+  if (found == nullptr || found->kind != tasks::GateKind::benchmark)
+    return refuse("not_found", "the policy has no benchmark gate of that name",
+                  "look at the report's gates");
+  return benchmark_plot(
+      gates::benchmark_series(gates::Context{judged.policy, judged.evidence}, *found),
+      found->tolerance);
 }
 
 Answer<std::string> ServiceCore::diff(const Actor& actor, const std::string& id) {

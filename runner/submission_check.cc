@@ -11,6 +11,7 @@
 namespace runner {
 namespace {
 
+constexpr std::size_t kImprovements = 100;
 constexpr std::size_t kTitleLimit = 200;
 constexpr std::size_t kClaimTextLimit = 16U << 10U;
 constexpr std::size_t kClaims = 1000;
@@ -42,6 +43,12 @@ Answer<void> check_claims(const tasks::Claims& claims) {
       if (test.empty() || test.size() > kClaimLimit || has_control(test))
         return refuse_field(pointer, "a test's id has 1 to 500 characters, none of control");
     }
+  }
+  if (claims.faster.size() > kImprovements)
+    return refuse_field("/claims/faster", "at most 100 improvements are claimed");
+  for (const auto& [key, share] : claims.faster) {
+    if (key.empty() || key.size() > kClaimLimit || has_control(key))
+      return refuse_field("/claims/faster", "a claim names a gate, or a gate/benchmark");
   }
   return {};
 }
@@ -97,6 +104,10 @@ std::string digest_of(const Submission& submission) {
   append(text, submission.claims.text);
   append(text, submission.claims.fixes);
   append(text, submission.claims.removes);
+  for (const auto& [key, share] : submission.claims.faster) {
+    append(text, key);
+    append(text, std::to_string(share));
+  }
   append(text, submission.priority);
   append(text, submission.family);
   return os::sha256(text).hex();

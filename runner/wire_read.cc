@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/wire.h"
+#include "sandbox/os/units.h"
 #include "sandbox/wire.h"
 
 namespace runner {
@@ -122,8 +123,14 @@ Answer<tasks::Claims> read_claims(const json& object) {
   claims.text = reader.text("text");
   claims.fixes = reader.texts("fixes");
   claims.removes = reader.texts("removes");
-  if (reader.has("faster"))
-    return invalid("/claims/faster", "'faster' is not supported yet; leave the claim out");
+  const json faster = reader.object("faster");
+  for (const auto& [gate, value] : faster.items()) {
+    const os::Result<std::int64_t> share = os::parse_percent_millionths(
+        value.is_string() ? value.get_ref<const std::string&>() : std::string());
+    if (!share || *share <= 0)
+      return invalid("/claims/faster", "a claim is {gate: \"5%\"}, over 0% and at most 1000%");
+    claims.faster[gate] = *share;
+  }
   const Answer<void> end = reader.finish();
   if (!end) return std::unexpected(end.error());
   return claims;

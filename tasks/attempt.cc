@@ -119,8 +119,8 @@ class Execution {
     if (draw_coin()) std::swap(sides[0], sides[1]);
     int order = 0;
     for (const Side side : sides) {
-      const RunKey key{side, side, pair.step, pair.pair};
-      TRY(take(TRY(runner.run(key, order++))));
+      const RunKey key{side, side, pair.step, pair.pair, pair.variant};
+      TRY(take(TRY(runner.run(key, order++, pair.only))));
       if (evidence_.status != AttemptStatus::completed) return {};
     }
     events.append("pair.finished",
@@ -179,6 +179,8 @@ Evidence begin_evidence(const AttemptContext& context, const Plan& plan) {
   evidence.change = plan.change;
   evidence.policy_sha256 = plan.change.policy_sha256;
   evidence.machine = this_machine(context);
+  evidence.earlier_tests = plan.earlier_tests;
+  evidence.calibrates = plan.calibrates;
   return evidence;
 }
 

@@ -5,6 +5,7 @@ add_library(tasks_attempt STATIC
   evidence_store.cc
   ingest_attempt.cc
   output_manifest.cc
+  pair_conditions.cc
   step_runner.cc)
 target_link_libraries(tasks_attempt PUBLIC tasks sandbox PRIVATE project_warnings
   project_sanitizers)

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "sandbox/jail_client.h"
 #include "tasks/evidence.h"
@@ -20,6 +22,8 @@ struct RunPair {
   StepName step;
   Side other = Side::change;
   int pair = 0;
+  Variant variant = Variant::plain;
+  std::vector<std::string> only;  // benchmarks that still matter; empty: all
 };
 struct RunNothing {};
 using Instruction = std::variant<RunOnce, RunPair, RunNothing>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,13 +22,16 @@ struct Claims {
   std::string text;
   std::vector<std::string> fixes;    // tests that fail on the base and pass on the change
   std::vector<std::string> removes;  // tests that the change takes away on purpose
+  // Benchmark gate ("speed": the geometric mean of what it compares; "speed/BM_Dot": that one) ->
+  // by how much faster it became, in millionths (5%: 50,000).
+  std::map<std::string, std::int64_t> faster;
   bool operator==(const Claims&) const = default;
 };
 
 struct DiffFile {
   char status = 'M';  // A added, M modified, D deleted, R renamed, T type changed
   std::string path;
-  std::string old_path;  // differs from path for R only
+  std::string old_path;      // differs from path for R only
   std::int64_t added = 0;    // lines
   std::int64_t removed = 0;  // lines
   bool binary = false;
@@ -45,10 +49,10 @@ struct Diff {
 
 // Why a posted change cannot be taken.
 struct Refusal {
-  std::string code;    // patch_conflict, invalid_path, invalid_mode, too_large, commit_not_found,
-                       // not_descendant, stale_base, policy_missing, policy_invalid,
-                       // rebase_conflict …
-  std::string path;    // of the file, empty if none
+  std::string code;  // patch_conflict, invalid_path, invalid_mode, too_large, commit_not_found,
+                     // not_descendant, stale_base, policy_missing, policy_invalid,
+                     // rebase_conflict …
+  std::string path;  // of the file, empty if none
   std::int64_t line = 0;
   std::string detail;  // the hunk, the nearest match, the next step
   bool operator==(const Refusal&) const = default;
@@ -61,10 +65,10 @@ struct IngestResult {
   TreeId base_tree;
   CommitId candidate;
   TreeId tree;
-  std::optional<TreeId> mixed_tree;   // only if guarded paths are touched
-  std::vector<std::string> guarded;   // touched guarded paths, sorted
+  std::optional<TreeId> mixed_tree;  // only if guarded paths are touched
+  std::vector<std::string> guarded;  // touched guarded paths, sorted
   Diff diff;
-  std::string policy_sha256;          // of the canonical JSON
+  std::string policy_sha256;  // of the canonical JSON
   bool operator==(const IngestResult&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ enum class Side : std::uint8_t { base, change, mixed, judge };
 std::string_view side_name(Side side);
 os::Result<Side> parse_side(std::string_view name);
 
+// How a run differs from the plain one of the same step: `relinked` belongs to a second build of
+// the same tree whose functions lie elsewhere, `calibration` are runs of the base alone, compared
+// with each other.
+enum class Variant : std::uint8_t { plain, relinked, calibration };
+std::string_view variant_name(Variant variant);
+
 // What identifies a run within an attempt. For judge runs `of` is the side whose outputs they judge
 // or feed (change or mixed); for all others it equals `side`.
 struct RunKey {
@@ -27,6 +34,7 @@ struct RunKey {
   Side of = Side::change;
   StepName step;
   std::optional<int> pair;  // number of the pair, from 0, of a benchmark gate's measurement
+  Variant variant = Variant::plain;
   auto operator<=>(const RunKey&) const = default;
 };
 
@@ -50,19 +58,19 @@ struct OutputRecord {
 };
 
 struct LogRecord {
-  std::string head_sha256;  // blob, empty if nothing was printed
-  std::string tail_sha256;  // blob, empty if nothing was left out
-  std::int64_t bytes = 0;   // printed in all
-  std::int64_t omitted = 0; // between head and tail
+  std::string head_sha256;   // blob, empty if nothing was printed
+  std::string tail_sha256;   // blob, empty if nothing was left out
+  std::int64_t bytes = 0;    // printed in all
+  std::int64_t omitted = 0;  // between head and tail
   bool operator==(const LogRecord&) const = default;
 };
 
 struct RunRecord {
   RunKey key;
-  std::string id;         // plain name of the run in its attempt, "r0001"
-  int order = 0;          // within a pair: 0 first, 1 second
-  std::string seed;       // $PROOFHOUSE_SEED given to a from_base step, else empty
-  bool carried = false;   // from kept evidence of the same base (policy, environment, level)
+  std::string id;        // plain name of the run in its attempt, "r0001"
+  int order = 0;         // within a pair: 0 first, 1 second
+  std::string seed;      // $PROOFHOUSE_SEED given to a from_base step, else empty
+  bool carried = false;  // from kept evidence of the same base (policy, environment, level)
   sandbox::Outcome outcome;
   std::vector<sandbox::LimitHit> limits_hit;
   sandbox::Usage usage;
@@ -71,6 +79,9 @@ struct RunRecord {
   std::vector<OutputRecord> outputs;
   std::string level = "full";
   std::vector<std::string> gaps;
+  // Of the machine while a benchmark ran: steal_ms (time that the hypervisor took from its CPUs),
+  // load_milli (load average), throttle_events (clock reduced by heat). Only what could be read.
+  std::map<std::string, std::int64_t> disturbances;
   bool operator==(const RunRecord&) const = default;
 };
 
@@ -104,6 +115,9 @@ struct Evidence {
   std::string policy_sha256;
   std::vector<RunRecord> runs;  // in the order they ended
   Machine machine;
+  // Benchmark gate -> how many earlier tests this one is a retry of (the server's ledger).
+  std::map<std::string, std::int64_t> earlier_tests;
+  bool calibrates = false;  // the benchmark gates first compare the base with itself
 
   // The run with that key, or nullptr.
   const RunRecord* find(const RunKey& key) const;

@@ -11,6 +11,10 @@ struct Words<Side> {
   static constexpr std::array<std::string_view, 4> kAll{"base", "change", "mixed", "judge"};
 };
 template <>
+struct Words<Variant> {
+  static constexpr std::array<std::string_view, 3> kAll{"plain", "relinked", "calibration"};
+};
+template <>
 struct Words<AttemptStatus> {
   static constexpr std::array<std::string_view, 4> kAll{"completed", "refused", "cancelled",
                                                         "infra"};
@@ -23,6 +27,7 @@ struct Fields<RunKey> {
     archive("of", key.of);
     archive("step", key.step);
     archive("pair", key.pair);
+    archive.added("variant", key.variant);
   }
 };
 
@@ -75,6 +80,7 @@ struct Fields<RunRecord> {
     archive("outputs", run.outputs);
     archive("level", run.level);
     archive("gaps", run.gaps);
+    archive.added("disturbances", run.disturbances);
   }
 };
 
@@ -103,7 +109,7 @@ struct Fields<Machine> {
 template <>
 struct Fields<Evidence> {
   static void visit(auto& archive, auto& evidence) {
-    archive.schema(1);
+    archive.schema(2, 1);
     archive("instance", evidence.instance);
     archive("task", evidence.task);
     archive("attempt", evidence.attempt);
@@ -119,6 +125,8 @@ struct Fields<Evidence> {
     archive("policy_sha256", evidence.policy_sha256);
     archive("runs", evidence.runs);
     archive("machine", evidence.machine);
+    archive.added("earlier_tests", evidence.earlier_tests);
+    archive.added("calibrates", evidence.calibrates);
   }
 };
 
@@ -126,6 +134,10 @@ struct Fields<Evidence> {
 
 std::string_view side_name(Side side) {
   return archive::Words<Side>::kAll.at(static_cast<std::size_t>(side));
+}
+
+std::string_view variant_name(Variant variant) {
+  return archive::Words<Variant>::kAll.at(static_cast<std::size_t>(variant));
 }
 
 os::Result<Side> parse_side(std::string_view name) {

@@ -2,6 +2,10 @@
 
 namespace tasks::archive {
 
+bool Reader::has(std::string_view key) const {
+  return std::ranges::find(left_, key, &std::pair<std::string, const Json*>::first) != left_.end();
+}
+
 const Json* Reader::take(std::string_view key) {
   const auto found = std::ranges::find(left_, key, &std::pair<std::string, const Json*>::first);
   if (found == left_.end()) {
@@ -14,14 +18,14 @@ const Json* Reader::take(std::string_view key) {
   return value;
 }
 
-void Reader::schema(int known) {
+void Reader::schema(int known, int oldest) {
   if (error_) return;
   const Json* const found = take("schema");
   if (found == nullptr) return;
   const os::Result<std::int64_t> number = get_integer(*found, "schema");
   if (!number)
     error_ = number.error();
-  else if (*number != known)
+  else if (*number > known || *number < (oldest == 0 ? known : oldest))
     error_ = wrong_schema(*number, known).error();
 }
 

@@ -18,63 +18,9 @@
 
 #include "sandbox/os/result.h"
 #include "tasks/json_values.h"
+#include "tasks/json_writer.h"
 
 namespace tasks::archive {
-
-template <class T>
-void write(Json& out, const T& value);
-
-class Writer {
- public:
-  explicit Writer(Json& object) : out_(object) { set_object(out_); }
-  template <class T>
-  void operator()(const char* key, const T& value) {
-    write(member(out_, key), value);
-  }
-  // The format number of a record.
-  void schema(int number) { set_integer(member(out_, "schema"), number); }
-
- private:
-  Json& out_;
-};
-
-template <class T>
-void write(Json& out, const T& value) {
-  if constexpr (std::same_as<T, std::string>) {
-    set_text(out, value);
-  } else if constexpr (std::same_as<T, bool>) {
-    set_flag(out, value);
-  } else if constexpr (std::same_as<T, char>) {
-    set_text(out, std::string_view(&value, 1));
-  } else if constexpr (std::integral<T>) {
-    set_integer(out, static_cast<std::int64_t>(value));
-  } else if constexpr (std::same_as<T, os::Bytes>) {
-    set_integer(out, static_cast<std::int64_t>(value.count));
-  } else if constexpr (std::same_as<T, std::chrono::milliseconds>) {
-    set_integer(out, value.count());
-  } else if constexpr (std::is_enum_v<T>) {
-    set_text(out, Words<T>::kAll.at(static_cast<std::size_t>(value)));
-  } else if constexpr (kIsName<T>) {
-    set_text(out, value.str());
-  } else if constexpr (kIsObjectId<T>) {
-    set_text(out, value.hex());
-  } else if constexpr (kIsOptional<T>) {
-    // A value not set stays null.
-    if (value) write(out, *value);
-  } else if constexpr (HasFields<T>) {
-    Writer writer(out);
-    Fields<T>::visit(writer, value);
-  } else if constexpr (kIsMap<T>) {
-    set_object(out);
-    for (const auto& [key, entry] : value) write(member(out, key), entry);
-  } else if constexpr (requires { set_value(out, value); }) {
-    set_value(out, value);
-  } else {
-    static_assert(kIsList<T>);
-    set_list(out);
-    for (const auto& entry : value) write(append(out), entry);
-  }
-}
 
 template <class T>
 os::Result<T> read(const Json& in, std::string_view key);
@@ -96,11 +42,18 @@ class Reader {
     else
       error_ = std::move(got).error();
   }
-  void schema(int known);
+  // As above; where it is missing `value` stays as it is.
+  template <class T>
+  void added(const char* key, T& value) {
+    if (!error_ && has(key)) (*this)(key, value);
+  }
+  // Numbers from `oldest` (0: only `known`) to `known` are read.
+  void schema(int known, int oldest = 0);
   // invalid unless every member was asked for and read.
   os::Result<void> finish() const;
 
  private:
+  bool has(std::string_view key) const;
   const Json* take(std::string_view key);
   std::vector<std::pair<std::string, const Json*>> left_;
   std::optional<os::Error> error_;

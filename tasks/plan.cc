@@ -36,7 +36,7 @@ struct Fields<IngestSpec> {
 template <>
 struct Fields<Plan> {
   static void visit(auto& archive, auto& plan) {
-    archive.schema(1);
+    archive.schema(2, 1);
     archive("instance", plan.instance);
     archive("task", plan.task);
     archive("attempt", plan.attempt);
@@ -54,6 +54,8 @@ struct Fields<Plan> {
     archive("layer", plan.layer);
     archive("cpus", plan.cpus);
     archive("memory", plan.memory);
+    archive.added("earlier_tests", plan.earlier_tests);
+    archive.added("calibrates", plan.calibrates);
   }
 };
 

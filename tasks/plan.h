@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,16 +23,16 @@ enum class AttemptKind : std::uint8_t {
 struct IngestSpec {
   enum class Source : std::uint8_t { patch, commit, rebase };
   Source source = Source::patch;
-  std::string patch_file;   // "in/change.patch"
-  std::string pack_file;    // "in/objects.pack": objects that the project lacks; empty: none
-  CommitId commit;          // source commit: the candidate; rebase: what to rebase
-  CommitId onto;            // rebase: the new tip
-  CommitId base;            // patch, commit: the base; rebase: the old base
-  CommitId tip;             // the target's tip: its policy is in force
-  std::string policy_file;  // "in/policy.yaml": held by the server; empty: the tip's own
-  std::string author;       // principal, for commits made from a patch
-  std::string title;        // message
-  std::int64_t time = 0;    // seconds since the epoch, of the commit made from a patch
+  std::string patch_file;          // "in/change.patch"
+  std::string pack_file;           // "in/objects.pack": objects that the project lacks; empty: none
+  CommitId commit;                 // source commit: the candidate; rebase: what to rebase
+  CommitId onto;                   // rebase: the new tip
+  CommitId base;                   // patch, commit: the base; rebase: the old base
+  CommitId tip;                    // the target's tip: its policy is in force
+  std::string policy_file;         // "in/policy.yaml": held by the server; empty: the tip's own
+  std::string author;              // principal, for commits made from a patch
+  std::string title;               // message
+  std::int64_t time = 0;           // seconds since the epoch, of the commit made from a patch
   std::vector<TreeId> have_trees;  // already below trees/: need not be written again
   bool is_policy_optional = false;  // intent run on a repository without one (then refused later)
   bool operator==(const IngestSpec&) const = default;
@@ -53,6 +54,9 @@ struct Plan {
   std::string layer;            // key of the base's kept build: used if it exists, else made
   std::vector<int> cpus;        // lease
   os::Bytes memory;             // lease
+  // See Evidence, which takes both over.
+  std::map<std::string, std::int64_t> earlier_tests;
+  bool calibrates = false;
   bool operator==(const Plan&) const = default;
 };
 

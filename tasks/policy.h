@@ -93,6 +93,9 @@ struct Gate {
   // benchmark
   Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
   Inconclusive inconclusive = Inconclusive::ask;
+  bool accept_mde = false;          // may pass where a slow-down of the tolerance could be missed
+  std::optional<Share> max_spread;  // pairs that spread by more decide nothing
+  std::chrono::milliseconds budget{600'000};  // of all pairs' processes; then it is inconclusive
   // diff
   std::optional<std::int64_t> max_lines;  // added + removed
   std::optional<std::int64_t> max_files;

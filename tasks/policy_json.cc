@@ -90,6 +90,9 @@ struct Fields<Gate> {
     archive("always", gate.always);
     archive("tolerance", gate.tolerance);
     archive("inconclusive", gate.inconclusive);
+    archive.added("accept_mde", gate.accept_mde);
+    archive.added("max_spread", gate.max_spread);
+    archive.added("budget_ms", gate.budget);
     archive("max_lines", gate.max_lines);
     archive("max_files", gate.max_files);
     archive("forbid", gate.forbid);
@@ -110,7 +113,7 @@ struct Fields<Promotion> {
 template <>
 struct Fields<Policy> {
   static void visit(auto& archive, auto& policy) {
-    archive.schema(1);
+    archive.schema(2, 1);
     archive("environment", policy.environment);
     archive("subject", policy.subject);
     archive("owners", policy.owners);

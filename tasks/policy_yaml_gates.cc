@@ -21,7 +21,7 @@ AllowedNames keys_of(GateKind kind) {
       more({"steps"});
       break;
     case GateKind::benchmark:
-      more({"step", "tolerance", "inconclusive"});
+      more({"step", "tolerance", "inconclusive", "accept_mde", "max_spread", "budget"});
       break;
     case GateKind::diff:
       more({"max_lines", "max_files", "forbid"});
@@ -101,25 +101,36 @@ void PolicySections::read_benchmark_gate(const YamlNode& node, const std::string
   } else {
     fields_.add(node.place, "a benchmark gate needs 'step': the step whose report it compares");
   }
-  if (const YamlNode* const value = node.find("tolerance")) {
-    std::string text;
-    fields_.read_text(*value, "tolerance", 32, text);
-    const os::Result<std::int64_t> share = os::parse_percent_millionths(text);
-    // A tenth of a percent is far below what can be told apart; over 100 % means no gate at all.
-    constexpr std::int64_t kLeast = 1000;
-    constexpr std::int64_t kMost = 1'000'000;
-    if (!share)
-      fields_.add(value->place, "tolerance: " + share.error().message);
-    else if (*share < kLeast || *share > kMost)
-      fields_.add(value->place, fmt::format("tolerance is from 0.1% to 100%, not '{}'", text));
-    else
-      gate.tolerance.millionths = *share;
+  if (const YamlNode* const value = node.find("tolerance"))
+    read_share(*value, "tolerance", gate.tolerance);
+  if (const YamlNode* const value = node.find("max_spread")) {
+    gate.max_spread.emplace();
+    read_share(*value, "max_spread", *gate.max_spread);
   }
+  if (const YamlNode* const value = node.find("accept_mde"))
+    fields_.read_flag(*value, "accept_mde", gate.accept_mde);
+  if (const YamlNode* const value = node.find("budget"))
+    fields_.read_duration(*value, "budget", {1000, 24 * 3'600'000}, gate.budget);
   if (const YamlNode* const value = node.find("inconclusive")) {
     auto word = static_cast<std::size_t>(gate.inconclusive);
     fields_.read_word(*value, "inconclusive", {{"block", "ask", "pass"}, {}}, word);
     gate.inconclusive = static_cast<Inconclusive>(word);
   }
+}
+
+void PolicySections::read_share(const YamlNode& node, std::string_view what, Share& share) {
+  std::string text;
+  fields_.read_text(node, what, 32, text);
+  const os::Result<std::int64_t> found = os::parse_percent_millionths(text);
+  // A tenth of a percent is far below what can be told apart; over 100 % means no gate at all.
+  constexpr std::int64_t kLeast = 1000;
+  constexpr std::int64_t kMost = 1'000'000;
+  if (!found)
+    fields_.add(node.place, fmt::format("{}: {}", what, found.error().message));
+  else if (*found < kLeast || *found > kMost)
+    fields_.add(node.place, fmt::format("{} is from 0.1% to 100%, not '{}'", what, text));
+  else
+    share.millionths = *found;
 }
 
 void PolicySections::read_diff_gate(const YamlNode& node, Gate& gate) {

@@ -53,6 +53,7 @@ class PolicySections {
   void read_gate(const YamlEntry& entry);
   void read_tests_gate(const YamlNode& node, const std::string& where, Gate& gate);
   void read_benchmark_gate(const YamlNode& node, const std::string& where, Gate& gate);
+  void read_share(const YamlNode& node, std::string_view what, Share& share);
   void read_diff_gate(const YamlNode& node, Gate& gate);
 
   PolicyFields fields_;

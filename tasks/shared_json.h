@@ -36,6 +36,7 @@ struct Fields<Claims> {
     archive("text", claims.text);
     archive("fixes", claims.fixes);
     archive("removes", claims.removes);
+    archive.added("faster", claims.faster);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
 #include "tasks/output_manifest.h"
+#include "tasks/pair_conditions.h"
 
 namespace tasks {
 namespace {
@@ -44,10 +45,13 @@ std::string tree_of(const IngestResult& change, Side side) {
   return {};
 }
 
-std::vector<std::string> environment_of(const Step& step, const std::string& seed) {
+std::vector<std::string> environment_of(const RunKey& key, const Step& step,
+                                        const std::string& seed,
+                                        const std::vector<std::string>& only) {
   std::map<std::string, std::string> values = sandbox::default_environment(step.limits);
   for (const auto& [name, value] : step.environment) values[name] = value;
   if (!seed.empty()) values["PROOFHOUSE_SEED"] = seed;
+  set_conditions(key, only, values);
   std::vector<std::string> list;
   for (const auto& [name, value] : values) list.push_back(name + "=" + value);
   return list;
@@ -71,6 +75,7 @@ std::map<std::string, std::string> event_data(const RunKey& key, const std::stri
                                           {"of", std::string(side_name(key.of))},
                                           {"step", key.step.str()}};
   if (key.pair) data["pair"] = std::to_string(*key.pair);
+  if (key.variant != Variant::plain) data["variant"] = variant_name(key.variant);
   return data;
 }
 
@@ -87,6 +92,8 @@ std::string StepRunner::next_id() {
 os::Result<StepRunner::Workspace*> StepRunner::workspace_for(const RunKey& key) {
   std::string name(side_name(key.side));
   if (key.side == Side::judge) name += "-" + std::string(side_name(key.of));
+  const bool is_relinked = key.variant == Variant::relinked;
+  if (is_relinked) name += "-" + std::string(variant_name(key.variant));
   const auto found = workspaces_.find(name);
   if (found != workspaces_.end()) return &found->second;
   sandbox::WorkspaceRequest request;
@@ -94,7 +101,8 @@ os::Result<StepRunner::Workspace*> StepRunner::workspace_for(const RunKey& key) 
   request.domain = domain_of(key.side);
   request.tree = tree_of(context_.plan.change, key.side);
   if (request.tree.empty()) return os::fail(os::Code::internal, "no tree for side " + name);
-  if (key.side == Side::base && base_is_carried_) request.layer = context_.plan.layer;
+  if (key.side == Side::base && base_is_carried_ && !is_relinked)
+    request.layer = context_.plan.layer;
   request.disk = context_.policy.limits.disk;
   request.inodes = context_.policy.limits.inodes;
   TRY_CONTEXT(context_.jail.open_workspace(request), "open workspace " + name);
@@ -103,7 +111,8 @@ os::Result<StepRunner::Workspace*> StepRunner::workspace_for(const RunKey& key) 
 
 os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const Step& step,
                                                         const std::string& id,
-                                                        const std::string& seed) {
+                                                        const std::string& seed,
+                                                        const std::vector<std::string>& only) {
   const Workspace& workspace = *TRY(workspace_for(key));
   const bool is_shared = !key.pair && is_needed_in_order(context_.policy, step.name);
   sandbox::RunRequest request;
@@ -112,7 +121,7 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
   request.workspace = workspace.name;
   request.mode = is_shared ? sandbox::WorkspaceMode::shared : sandbox::WorkspaceMode::scratch;
   request.command = {"/bin/sh", "-euc", step.run};
-  request.environment = environment_of(step, seed);
+  request.environment = environment_of(key, step, seed, only);
   request.limits = step.limits;
   const auto left = std::chrono::duration_cast<milliseconds>(context_.deadline -
                                                              std::chrono::steady_clock::now());
@@ -151,7 +160,8 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
   return request;
 }
 
-os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
+os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
+                                      const std::vector<std::string>& only) {
   const Step* step = context_.policy.find_step(key.step);
   if (step == nullptr) return os::fail(os::Code::internal, "no step " + key.step.str());
   RunRecord record;
@@ -164,8 +174,9 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
     if (seed.empty()) seed = os::random_hex(8);
     record.seed = seed;
   }
-  const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed));
+  const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed, only));
   context_.events.append("run.started", event_data(key, record.id));
+  const MachineWatch watch(context_.plan.cpus);
   const sandbox::RunResult result =
       TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd), "run step " + step->name.str());
   record.outcome = result.outcome;
@@ -173,6 +184,7 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order) {
   record.usage = result.usage;
   record.level = result.level;
   record.gaps = result.gaps;
+  if (key.pair) record.disturbances = watch.disturbances();
   TRY(take_log(result, record));
   if (result.outcome.kind != sandbox::OutcomeKind::setup_failed &&
       result.outcome.kind != sandbox::OutcomeKind::cancelled) {

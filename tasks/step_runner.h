@@ -34,8 +34,10 @@ class StepRunner {
   StepRunner(StepRunnerContext context, const std::vector<RunRecord>& carried);
 
   // Runs `key.step` once. What the step did is in the record, whatever it did; an Error is a fault
-  // of ours (the jail is gone, evidence cannot be written): the attempt ends as infra.
-  os::Result<RunRecord> run(const RunKey& key, int order);
+  // of ours (the jail is gone, evidence cannot be written): the attempt ends as infra. `only`: the
+  // benchmarks that matter; empty: all.
+  os::Result<RunRecord> run(const RunKey& key, int order,
+                            const std::vector<std::string>& only = {});
 
   // Keeps the base's workspace as the plan's layer, if all its shared steps succeeded here.
   os::Result<void> keep_base_layer();
@@ -49,7 +51,8 @@ class StepRunner {
 
   os::Result<Workspace*> workspace_for(const RunKey& key);
   os::Result<sandbox::RunRequest> request_for(const RunKey& key, const Step& step,
-                                              const std::string& id, const std::string& seed);
+                                              const std::string& id, const std::string& seed,
+                                              const std::vector<std::string>& only);
   os::Result<void> take_log(const sandbox::RunResult& result, RunRecord& record);
   os::Result<void> take_reports(const Step& step, const sandbox::RunResult& result,
                                 RunRecord& record);

@@ -25,7 +25,7 @@ tasks::Instruction plan_next(const tasks::Policy& policy, const tasks::Evidence&
   const gates::Next next = gates::next(policy, evidence);
   if (const auto* run = std::get_if<gates::NextRun>(&next)) return tasks::RunOnce{run->key};
   if (const auto* pair = std::get_if<gates::NextPair>(&next))
-    return tasks::RunPair{pair->step, pair->other, pair->pair};
+    return tasks::RunPair{pair->step, pair->other, pair->pair, pair->variant, pair->only};
   return tasks::RunNothing{};
 }
 

@@ -263,6 +263,10 @@ std::string submission_body(const SubmitCommand& command, const std::string& pat
   set_text(claims, "text", command.claim_text);
   set_list(claims, "fixes", command.fixes);
   set_list(claims, "removes", command.removes);
+  for (const std::string& claim : command.faster) {
+    const std::size_t at = claim.rfind('=');
+    claims["faster"][claim.substr(0, at)] = at == std::string::npos ? "" : claim.substr(at + 1);
+  }
   if (!claims.empty()) body["claims"] = std::move(claims);
   return sandbox::dump_json(body);
 }

@@ -69,6 +69,14 @@ CLI::Option* add_list(CLI::App* app, const std::string& name, std::vector<std::s
   return app->add_option(name, values, about)->allow_extra_args(false);
 }
 
+// "speed=5%": what claims.faster holds.
+std::string is_improvement(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0) return "expected GATE=SHARE, not '" + text + "'";
+  const os::Result<std::int64_t> share = os::parse_percent_millionths(text.substr(at + 1));
+  return share && *share > 0 ? std::string() : "expected a share such as 5% in '" + text + "'";
+}
+
 // A duration with its unit, "90s".
 CLI::Option* add_duration(CLI::App* app, const std::string& name, milliseconds& value,
                           const std::string& about) {
@@ -167,6 +175,9 @@ void CommandLine::add_submit(const std::string& name, const std::string& about,
       ->check(CLI::IsMember({"verify", "promote"}));
   add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");
   add_list(sub, "--removes", options->removes, "Test that the change takes away on purpose");
+  add_list(sub, "--faster", options->faster,
+           "Claimed improvement: GATE[/BENCHMARK]=SHARE, speed=5%")
+      ->check(is_improvement);
   sub->add_option("--claim-text", options->claim_text, "What the change does, for the reviewer");
 }
 
@@ -229,6 +240,9 @@ void CommandLine::add_check() {
       "--json", [options] { options->form = ReportForm::json; }, "The same as --format json");
   add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");
   add_list(sub, "--removes", options->removes, "Test that the change takes away on purpose");
+  add_list(sub, "--faster", options->faster,
+           "Claimed improvement: GATE[/BENCHMARK]=SHARE, speed=5%")
+      ->check(is_improvement);
   sub->add_option("--claim-text", options->claim_text, "What the change does");
   add_list(sub, "--allow-gap", options->allow_gaps, "Protection that may be missing, by name");
 }

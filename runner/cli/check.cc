@@ -30,6 +30,7 @@
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/task_needs.h"
 #include "sandbox/os/files.h"
+#include "sandbox/os/units.h"
 #include "tasks/policy_json.h"
 
 namespace runner::cli {
@@ -67,7 +68,14 @@ std::vector<tasks::TreeId> known_trees(const CheckCache& cache) {
 }
 
 tasks::Claims claims_of(const CheckCommand& command) {
-  return {.text = command.claim_text, .fixes = command.fixes, .removes = command.removes};
+  tasks::Claims claims{
+      .text = command.claim_text, .fixes = command.fixes, .removes = command.removes, .faster = {}};
+  for (const std::string& claim : command.faster) {
+    const std::size_t at = claim.rfind('=');
+    // The command line has checked the form.
+    claims.faster[claim.substr(0, at)] = *os::parse_percent_millionths(claim.substr(at + 1));
+  }
+  return claims;
 }
 
 os::Result<std::unique_ptr<LocalExecutor>> start_executor(const CheckCommand& command,

@@ -36,7 +36,7 @@ struct SubmitCommand {
   std::string intent = "promote";
   std::string title;
   std::string claim_text;
-  std::vector<std::string> fixes, removes;
+  std::vector<std::string> fixes, removes, faster;
   std::vector<std::string> steps;  // intent run
   std::string priority = "normal";
   std::string family;
@@ -104,7 +104,7 @@ struct CheckCommand {
   std::string policy_file;    // held policy, empty: the base's own
   std::string repository;     // empty: the one around the working directory
   ReportForm form = ReportForm::text;
-  std::vector<std::string> fixes, removes;
+  std::vector<std::string> fixes, removes, faster;
   std::string claim_text;
   std::vector<std::string> allow_gaps;
 };

@@ -110,6 +110,12 @@ void Api::add_task_reads(std::vector<HttpRoute>& routes) {
     return either(service_.report_markdown(actor, request.parameter("id")),
                   "text/markdown; charset=utf-8");
   });
+  add("/v1/tasks/:id/plots/:gate", [this](const Actor& actor, const HttpRequest& request) {
+    HttpResponse response = either(
+        service_.plot(actor, request.parameter("id"), request.parameter("gate")), "image/svg+xml");
+    make_inert(response);
+    return response;
+  });
   add("/v1/tasks/:id/diff", [this](const Actor& actor, const HttpRequest& request) {
     HttpResponse response =
         either(service_.diff(actor, request.parameter("id")), "text/x-diff; charset=utf-8");

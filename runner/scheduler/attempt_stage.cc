@@ -8,9 +8,11 @@
 
 #include "runner/clock.h"
 #include "runner/limits.h"
+#include "runner/scheduler/benchmark_spending.h"
 #include "runner/store/evidence_refs.h"
 #include "sandbox/os/digest.h"
 #include "sandbox/os/files.h"
+#include "tasks/policy_json.h"
 
 namespace runner {
 namespace {
@@ -81,9 +83,12 @@ os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskR
   TRY(os::make_directories(directory + "/evidence", 0755));
   tasks::Plan plan = TRY(plan_of(context, task, attempt));
   plan.layer = key;
-  TRY(write_plain(directory + "/policy.json",
-                  TRY(context.evidence.get(task.policy_sha256, kPolicyJsonLimit))));
+  const std::string policy_json = TRY(context.evidence.get(task.policy_sha256, kPolicyJsonLimit));
+  TRY(write_plain(directory + "/policy.json", policy_json));
   if (task.intent != tasks::Intent::run) {
+    const tasks::Policy policy = TRY(tasks::policy_from_json(policy_json));
+    TRY(context.store.write(
+        [&](store::Database& database) { return plan_spending(database, task, policy, plan); }));
     const std::string base = TRY(kept_base(context, key));
     if (!base.empty()) {
       TRY(stage_base(context, directory, base));
@@ -96,7 +101,8 @@ os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskR
 std::optional<tasks::Evidence> base_evidence_of(const tasks::Evidence& evidence) {
   tasks::Evidence base = evidence;
   std::erase_if(base.runs, [](const tasks::RunRecord& run) {
-    return run.key.side != tasks::Side::base || run.key.pair.has_value();
+    return run.key.side != tasks::Side::base || run.key.pair.has_value() ||
+           run.key.variant != tasks::Variant::plain;
   });
   const bool is_sound = std::ranges::all_of(base.runs, [](const tasks::RunRecord& run) {
     return !run.carried && run.outcome.kind == sandbox::OutcomeKind::exited;

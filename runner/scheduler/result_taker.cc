@@ -11,6 +11,7 @@
 #include "runner/limits.h"
 #include "runner/log.h"
 #include "runner/scheduler/attempt_stage.h"
+#include "runner/scheduler/benchmark_spending.h"
 #include "runner/scheduler/conclusion.h"
 #include "runner/store/approvals.h"
 #include "runner/store/attempts.h"
@@ -104,6 +105,7 @@ os::Result<void> ResultTaker::commit(const store::AttemptRow& attempt, const Tak
     if (!task.cancel_by.empty()) {
       conclude_cancelled(task);
     } else if (taken.judged) {
+      TRY(record_spending(database, task, taken.judged->judgement));
       next = conclude_judged(task, taken.judged->policy, taken.judged->judgement,
                              TRY(store::approvals_of(database, task.id)));
     } else if (!attempt.stop_reason.empty() &&

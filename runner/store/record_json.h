@@ -9,7 +9,7 @@
 
 namespace runner::store {
 
-// {"schema":1, "text":…, "fixes":[…], "removes":[…]}
+// {"schema":2, "text":…, "fixes":[…], "removes":[…], "faster":{…}}; format 1 has no "faster".
 std::string claims_to_json(const tasks::Claims& claims);
 os::Result<tasks::Claims> claims_from_json(std::string_view json);
 

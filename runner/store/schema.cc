@@ -91,7 +91,15 @@ CREATE TABLE sessions(
 CREATE TABLE diff_views(diff TEXT PRIMARY KEY, view TEXT NOT NULL) STRICT;
 )sql";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions};
+constexpr const char* kBenchmarkTests = R"sql(
+CREATE TABLE benchmark_tests(
+  task TEXT NOT NULL REFERENCES tasks(id), gate TEXT NOT NULL, project TEXT NOT NULL,
+  scope TEXT NOT NULL, paths TEXT NOT NULL, passed INTEGER NOT NULL, at TEXT NOT NULL,
+  PRIMARY KEY(task, gate)) STRICT, WITHOUT ROWID;
+CREATE INDEX benchmark_tests_by_scope ON benchmark_tests(project, gate, scope, at);
+)sql";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions, kBenchmarkTests};
 
 os::Result<std::int64_t> version_of(Database& database) {
   Statement statement = TRY(database.query("PRAGMA user_version"));

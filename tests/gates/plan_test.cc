@@ -173,7 +173,7 @@ TEST(Next, RunsTheNeedsOfABenchmarkOnBothSidesAndThenPairs) {
   EXPECT_EQ(task.trace[2], "bench pair 0 base");
   EXPECT_EQ(task.trace[3], "bench pair 0 change");
   // Without any noise the first look decides.
-  EXPECT_EQ(task.trace.size(), 2U + 2 * 8);
+  EXPECT_EQ(task.trace.size(), 2U + 2 * 9);
 }
 
 TEST(Next, ComparesTheBaseWithTheMixedTreeWhenGuardedFilesAreTouched) {
@@ -191,7 +191,8 @@ TEST(Next, AsksAgainForAPairOfWhichOneHalfIsMissing) {
   task.add(RunKey{Side::change, Side::change, StepName("build"), std::nullopt});
   task.add(RunKey{Side::base, Side::base, StepName("bench"), 0});
   const gates::Next next = gates::next(task.policy, task.evidence);
-  EXPECT_EQ(std::get<gates::NextPair>(next), (gates::NextPair{StepName("bench"), Side::change, 0}));
+  EXPECT_EQ(std::get<gates::NextPair>(next),
+            (gates::NextPair{StepName("bench"), Side::change, 0, {}, {}}));
 }
 
 TEST(Next, OfIntentRunRunsTheAskedStepsOnTheChangeOnly) {

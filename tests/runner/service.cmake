@@ -4,6 +4,8 @@ find_package(nlohmann_json REQUIRED)
 proofhouse_test(runner_core_test
   SOURCES
     ../support/evidence_builder.cc
+    benchmark_ledger_test.cc
+    benchmark_plot_test.cc
     config_test.cc
     fake_executor.cc
     house.cc

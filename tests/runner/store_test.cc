@@ -48,7 +48,10 @@ class StoreTest : public testing::Test {
     row.project = "sample";
     row.principal = "author";
     row.priority = "normal";
-    row.claims = {.text = "faster\n\"quoted\"", .fixes = {"A.B"}, .removes = {}};
+    row.claims = {.text = "faster\n\"quoted\"",
+                  .fixes = {"A.B"},
+                  .removes = {},
+                  .faster = {{"speed", 50'000}}};
     row.steps = {"build", "test"};
     row.change.diff.digest = "d";
     row.created_at = now_text();

@@ -191,8 +191,8 @@ void ScriptedTask::run() {
       os::check(evidence.find(one->key) == nullptr, "next asked twice for the same run");
       add(one->key);
     } else if (const auto* const pair = std::get_if<gates::NextPair>(&next)) {
-      add(RunKey{Side::base, Side::base, pair->step, pair->pair});
-      add(RunKey{pair->other, pair->other, pair->step, pair->pair});
+      add(RunKey{Side::base, Side::base, pair->step, pair->pair, pair->variant});
+      add(RunKey{pair->other, pair->other, pair->step, pair->pair, pair->variant});
     } else {
       return;
     }

@@ -116,7 +116,7 @@ TEST(PolicyJson, WritesEveryDefaultOut) {
             R"("disk":1073741824,"files":1024,"idle_ms":300000,"inodes":200000,"keep":1048576,)"
             R"("memory":2147483648,"output":16777216,"pids":512,"shm":67108864,"wall_ms":600000},)"
             R"("owners":{"**":1},"promotion":{"approval":"clean-rebase","approvals":1,)"
-            R"("assurance":null,"self_owner":false,"strategy":"rebase"},"schema":1,"steps":[],)"
+            R"("assurance":null,"self_owner":false,"strategy":"rebase"},"schema":2,"steps":[],)"
             R"("subject":[],"total_ms":3600000})");
 }
 
@@ -131,7 +131,7 @@ TEST(PolicyJson, RefusesUnknownKeys) {
 
 TEST(PolicyJson, RefusesANewerSchema) {
   std::string json = policy_to_json(Policy{});
-  json.replace(json.find("\"schema\":1"), 10, "\"schema\":2");
+  json.replace(json.find("\"schema\":2"), 10, "\"schema\":3");
   const os::Result<Policy> back = policy_from_json(json);
   ASSERT_FALSE(back);
   EXPECT_NE(back.error().message.find("newer"), std::string::npos) << back.error().message;

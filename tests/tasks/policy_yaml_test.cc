@@ -317,6 +317,10 @@ TEST(PolicyYaml, RefusesWrongGates) {
   EXPECT_SAYS(with_gate("{kind: benchmark, step: test}"), "needs a report of benchmarks");
   EXPECT_SAYS(with_gate("{kind: diff}"), "needs at least one of");
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, inconclusive: maybe}"), "block, ask, pass");
+  EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, max_spread: 0%}"),
+              "max_spread is from 0.1% to 100%");
+  EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, accept_mde: 1}"), "true or false");
+  EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, budget: 10}"), "budget");
 }
 
 TEST(PolicyYaml, LetsABenchmarkGateCompareTheChangesStepsOnly) {

@@ -46,6 +46,8 @@ RunRecord run_record() {
   run.reports = {{ReportFormat::tap, "t.tap", std::string(64, '4'), "", std::string(64, '5'), {}}};
   run.outputs = {{"out", "missing", "", 0, 0}};
   run.gaps = {"idmap"};
+  run.key.variant = Variant::relinked;
+  run.disturbances = {{"steal_ms", 12}};
   return run;
 }
 
@@ -58,7 +60,9 @@ Evidence evidence() {
   evidence.started_at = "2026-11-30T12:00:00.000Z";
   evidence.finished_at = "2026-11-30T12:01:00.000Z";
   evidence.intent = Intent::promote;
-  evidence.claims = {"faster", {"S.A"}, {"S.B"}};
+  evidence.claims = {"faster", {"S.A"}, {"S.B"}, {{"speed/BM_Dot", 50'000}}};
+  evidence.earlier_tests = {{"speed", 3}};
+  evidence.calibrates = true;
   evidence.change = ingest_result();
   evidence.policy_sha256 = std::string(64, '2');
   evidence.runs = {run_record()};
@@ -116,17 +120,45 @@ TEST(Evidence, FindsARunByItsWholeKey) {
   EXPECT_EQ(kept.find({Side::mixed, Side::mixed, StepName("bench"), std::nullopt}), nullptr);
 }
 
+// Format 1 knew no variants, disturbances, improvements or ledger.
+TEST(Evidence, OfTheFirstFormatIsStillRead) {
+  Evidence old = evidence();
+  old.claims.faster.clear();
+  old.earlier_tests.clear();
+  old.calibrates = false;
+  old.runs[0].key.variant = Variant::plain;
+  old.runs[0].disturbances.clear();
+  std::string json = evidence_to_json(old);
+  const auto cut = [&json](const std::string& part, const std::string& with = "") {
+    const std::size_t at = json.find(part);
+    ASSERT_NE(at, std::string::npos) << part;
+    json.replace(at, part.size(), with);
+  };
+  cut(R"("calibrates":false,)");
+  cut(R"("faster":{},)");
+  cut(R"("disturbances":{},)");
+  cut(R"("earlier_tests":{},)");
+  cut(R"(,"variant":"plain")");
+  cut(R"("schema":2)", R"("schema":1)");
+  const os::Result<Evidence> back = evidence_from_json(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, old);
+  cut(R"("schema":1,"started_at")", R"("schema":3,"started_at")");
+  EXPECT_FALSE(evidence_from_json(json));
+}
+
 TEST(Evidence, HasOneJsonForm) {
   Evidence small;
   small.change.base = id<CommitId>('a');
   EXPECT_EQ(evidence_to_json(small),
-            R"({"attempt":"","change":{"base":")" + std::string(40, 'a') +
+            R"({"attempt":"","calibrates":false,"change":{"base":")" + std::string(40, 'a') +
                 R"(","base_tree":"","candidate":"","diff":{"digest":"","files":[]},"guarded":[],)"
                 R"("mixed_tree":null,"policy_sha256":"","refusal":null,"schema":1,"tree":""},)"
-                R"("claims":{"fixes":[],"removes":[],"text":""},"fence":0,"finished_at":"",)"
+                R"("claims":{"faster":{},"fixes":[],"removes":[],"text":""},)"
+                R"("earlier_tests":{},"fence":0,"finished_at":"",)"
                 R"("infra":null,"instance":"","intent":"verify","machine":{"cpu":"",)"
                 R"("environment_sha256":"","host":"","kernel":"","proofhouse":""},)"
-                R"("policy_sha256":"","runs":[],"schema":1,"started_at":"","status":"completed",)"
+                R"("policy_sha256":"","runs":[],"schema":2,"started_at":"","status":"completed",)"
                 R"("steps":[],"task":""})");
 }
 
@@ -181,10 +213,10 @@ TEST(Records, RefuseWhatTheyDoNotKnow) {
 TEST(Records, RefuseANewerSchema) {
   std::string json = evidence_to_json(evidence());
   // The last one is that of the record itself: the change's comes before it.
-  json.replace(json.rfind("\"schema\":1"), 10, "\"schema\":2");
+  json.replace(json.rfind("\"schema\":2"), 10, "\"schema\":3");
   const os::Result<Evidence> back = evidence_from_json(json);
   ASSERT_FALSE(back);
-  EXPECT_SAYS(back.error().message, "schema 2 is newer");
+  EXPECT_SAYS(back.error().message, "schema 3 is newer");
 }
 
 TEST(Records, SurviveMutations) {
