@@ -32,8 +32,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-struct Samples {
-  std::vector<double> base, change, differences;
+// Of the pairs of one benchmark, in nanoseconds.
+struct Times {
+  std::vector<double> base, change;
 };
 
 bool is_bad(CaseStatus status) {
@@ -73,30 +74,25 @@ std::vector<Metric> benchmark_metrics(const JudgedTask& judged, const tasks::Gat
       gate.steps.empty() ? nullptr : judged.policy.find_step(gate.steps.front());
   if (step == nullptr) return {};
   const Side other = judged.evidence.change.mixed_tree ? Side::mixed : Side::change;
-  std::map<std::string, Samples> samples;
+  std::map<std::string, Times> times;
   for (int pair = 0; pair < gates::kLooks.back(); ++pair) {
-    const gates::ProcessFigures base = figures_of(judged, *step, Side::base, pair);
-    const gates::ProcessFigures change = figures_of(judged, *step, other, pair);
-    for (const auto& [name, figure] : base.benchmarks) {
-      const auto found = change.benchmarks.find(name);
-      if (found == change.benchmarks.end()) continue;
-      const auto base_ps = static_cast<double>(figure.picoseconds);
-      const auto change_ps = static_cast<double>(found->second.picoseconds);
-      Samples& sample = samples[name];
-      sample.base.push_back(base_ps / 1000);
-      sample.change.push_back(change_ps / 1000);
-      sample.differences.push_back(std::log(change_ps) - std::log(base_ps));
-    }
+    for (const auto& [name, figure] : figures_of(judged, *step, Side::base, pair).benchmarks)
+      times[name].base.push_back(static_cast<double>(figure.picoseconds) / 1000);
+    for (const auto& [name, figure] : figures_of(judged, *step, other, pair).benchmarks)
+      times[name].change.push_back(static_cast<double>(figure.picoseconds) / 1000);
   }
   std::vector<Metric> metrics;
-  for (const auto& [name, sample] : samples) {
-    Metric metric{.name = name,
-                  .base_ns = median(sample.base),
-                  .change_ns = median(sample.change),
-                  .trend = gates::find_trend(sample.differences, samples.size(),
-                                             gates::margins_of(gate.tolerance)),
+  for (const gates::BenchmarkSeries& series :
+       gates::benchmark_series(gates::Context{judged.policy, judged.evidence}, gate)) {
+    const auto found = times.find(series.name);
+    // The geometric mean has no time of its own; the gate's words tell of it.
+    if (found == times.end()) continue;
+    Metric metric{.name = series.name,
+                  .base_ns = median(found->second.base),
+                  .change_ns = median(found->second.change),
+                  .trend = series.result,
                   .ratios = {}};
-    for (const double difference : sample.differences)
+    for (const double difference : series.differences)
       metric.ratios.push_back(std::exp(difference));
     metrics.push_back(std::move(metric));
   }

@@ -14,11 +14,11 @@ namespace runner::web {
 struct Metric {
   std::string name;
   double base_ns = 0, change_ns = 0;  // medians over the pairs, per iteration
-  gates::TrendResult trend;           // ratio change / base; `pairs` as the gate's last look
-  std::vector<double> ratios;         // one a pair, in order
+  gates::TrendResult trend;           // ratio change / base, as the gate judged it
+  std::vector<double> ratios;         // one a pair that counted, in order
 };
 
-// All benchmarks that both sides have, by name. Empty where no pair was run.
+// All benchmarks that the gate compared, by name. Empty before its first look.
 std::vector<Metric> benchmark_metrics(const JudgedTask& judged, const tasks::Gate& gate);
 
 // How the tests of the change differ from those of the base, over all plain runs of tests gates.

@@ -316,7 +316,7 @@ TEST(CgroupDevices, AreDeniedByABpfProgramOnV2) {
   const std::string path = unified->directory("proofhouse-test-" + os::random_hex(4));
   ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
   const os::Fd group = open_group(path).value();
-  EXPECT_TRUE(deny_devices_by_bpf(group.get()).has_value());
+  EXPECT_TRUE(deny_devices_by_bpf(group.get(), {}).has_value());
   const os::TempDir directory = os::TempDir::create().value();
   const std::string kmsg = directory / "kmsg";
   ASSERT_EQ(::mknod(kmsg.c_str(), S_IFCHR | 0600, makedev(1, 11)), 0);
