@@ -52,6 +52,8 @@ sandbox::RunRequest BenchJail::empty_request() {
   sandbox::RunRequest request;
   request.command = {kCommand};
   request.environment = {"PATH=/usr/bin"};
+  // As many as what it is compared with may use.
+  request.limits.cpus = static_cast<int>(sandbox::available_cpus().size());
   request.limits.memory = os::Bytes{256U << 20U};
   request.limits.disk = os::Bytes{64U << 20U};
   return request;
