@@ -162,7 +162,7 @@ os::Result<std::vector<Peer>> find_peers(const std::string& directory) {
                                         "--net=none",        "--ipc-namespace", "--private-dev",
                                         "--seccomp",         "--caps.drop=all", kCommand};
       }));
-  peers.push_back(make_peer("systemd-nspawn", "user mnt pid net ipc uts, seccomp; no limits set",
+  peers.push_back(make_peer("systemd-nspawn", "mnt pid net ipc uts, seccomp; no user ns, no limits",
                             "/usr/bin/systemd-nspawn", [tree](int) {
                               return std::vector<std::string>{"/usr/bin/systemd-nspawn",
                                                               "--quiet",
