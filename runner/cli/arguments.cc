@@ -233,9 +233,11 @@ void CommandLine::add_check() {
   sub->add_option("--repo", options->repository, "Repository (default: the one around here)");
   sub->add_option("--policy", options->policy_file, "Policy to use instead of the base's own");
   const std::map<std::string, ReportForm> forms{
-      {"text", ReportForm::text}, {"json", ReportForm::json}, {"md", ReportForm::markdown}};
-  sub->add_option("--format", options->form, "text, json or md")
-      ->transform(CLI::Transformer(forms).description("text|json|md"));
+      {"text", ReportForm::text},    {"json", ReportForm::json},   {"md", ReportForm::markdown},
+      {"junit", ReportForm::junit},  {"sarif", ReportForm::sarif}, {"github", ReportForm::github},
+      {"gitlab", ReportForm::gitlab}};
+  sub->add_option("--format", options->form, "text, json, md, junit, sarif, github or gitlab")
+      ->transform(CLI::Transformer(forms).description("text|json|md|junit|sarif|github|gitlab"));
   sub->add_flag_callback(
       "--json", [options] { options->form = ReportForm::json; }, "The same as --format json");
   add_list(sub, "--fixes", options->fixes, "Test that fails on the base and passes now");

@@ -3,11 +3,13 @@
 // Judges commits, never the working tree: what is tested is the head's tree, taken in by a jailed
 // ingest from the repository's objects, under the base's policy. Needs root for its own executor
 // and jails; keeps trees and builds of bases in the cache.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +31,7 @@
 #include "runner/limits.h"
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/task_needs.h"
+#include "runner/task_report.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/units.h"
 #include "tasks/policy_json.h"
@@ -166,6 +169,18 @@ void show_log(const CheckAttempt& attempt, const tasks::Evidence& evidence,
   say("the end of what step " + run->key.step.str() + " printed:" + last_lines(*log, kShownLines));
 }
 
+// GitHub shows what is appended to this file, up to 1 MiB: more, and it shows nothing.
+os::Result<void> add_step_summary(std::string markdown) {
+  constexpr std::size_t kMost = 1U << 20U;
+  const char* const path = std::getenv("GITHUB_STEP_SUMMARY");
+  if (path == nullptr || *path == '\0') return {};
+  if (markdown.size() > kMost - 1000)
+    markdown = markdown.substr(0, markdown.rfind('\n', kMost - 1000)) + "\n\nThe rest was cut.\n";
+  const os::Fd file =
+      TRY_CONTEXT(os::open_file(path, O_WRONLY | O_APPEND | O_CREAT, 0644), "GITHUB_STEP_SUMMARY");
+  return os::write_all(file.get(), markdown);
+}
+
 os::Result<int> judge(Check& check, const CheckAttempt& attempt, tasks::Evidence& evidence,
                       const tasks::Policy& policy, const std::string& key) {
   const os::Fd directory = TRY(attempt.open_directory());
@@ -186,6 +201,8 @@ os::Result<int> judge(Check& check, const CheckAttempt& attempt, tasks::Evidence
     print_json(report);
   else
     print(report);
+  if (check.command.form == ReportForm::github)
+    TRY(add_step_summary(report_to_markdown(view, evidence)));
   if (check.command.form == ReportForm::text) show_log(attempt, evidence, judgement);
   return exit_code_of_check(view, judgement);
 }

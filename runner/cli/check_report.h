@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gates/verdict.h"
+#include "runner/cli/ci_report.h"
 #include "runner/cli/options.h"
 #include "runner/service.h"
 #include "tasks/evidence.h"
@@ -19,6 +20,9 @@ TaskView view_of_fault(const tasks::Evidence& evidence, const std::string& detai
 
 // 0 accepted; 8 accepted, but owners must look at guarded files; 1, 3, 9 as for every task.
 int exit_code_of_check(const TaskView& view, const gates::Judgement& judgement);
+
+// The verdict for CI systems: findings with the file and line of the test that they are of.
+CiReport ci_report_of(const TaskView& view, const tasks::Evidence& evidence);
 
 // The report on standard output, in its form.
 std::string check_report(const TaskView& view, const tasks::Evidence& evidence, ReportForm form);

@@ -96,7 +96,7 @@ struct DecideCommand {
   bool yes = false;  // decide without asking
 };
 
-enum class ReportForm : std::uint8_t { text, json, markdown };
+enum class ReportForm : std::uint8_t { text, json, markdown, junit, sarif, github, gitlab };
 
 struct CheckCommand {
   std::string base;           // revision
