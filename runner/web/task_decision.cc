@@ -63,7 +63,7 @@ Html decision_part(const TaskData& data) {
          "Decision</h2>";
   add_given(out, task);
   if (waits) {
-    out << "<p>" << data.why.text << ". Needed: " << task.approvals_needed << " approval(s)";
+    out << "<p>Needed: " << task.approvals_needed << " approval(s)";
     if (task.owners_needed > 0) out << ", " << task.owners_needed << " of them by owners";
     out << ".</p>";
     if (data.may_decide)

@@ -21,7 +21,9 @@ void add_reason(Html& out, const TaskData& data) {
   if (goes_on && !task.reason.text.empty() && task.reason.text != text)
     out << "<p>" << task.reason.text << "</p>";
   const std::string& next = goes_on ? data.why.next_step : task.next_step;
-  if (!next.empty() && !next.starts_with("nothing"))
+  // Who may decide needs no advice to ask somebody who may.
+  const bool is_theirs = data.may_decide && task.state == TaskState::awaiting_approval;
+  if (!next.empty() && !next.starts_with("nothing") && !is_theirs)
     out << "<p class=\"dim\">Next: " << next << "</p>";
 }
 
@@ -102,10 +104,12 @@ Html task_body(const TaskData& data) {
   out << task_header(data) << file_tabs(data.task.id, false) << "<div id=\"verdict\" data-part>";
   add_reason(out, data);
   add_claims(out, data.task.claims);
-  out << "</div><div id=\"decision\" data-part>" << decision_part(data)
-      << "</div><div id=\"gates\" data-part>" << gates_part(data) << "</div>" << files_part(data)
-      << "<div id=\"runs\" data-part>" << runs_part(data) << "</div><div id=\"proof\" data-part>"
-      << evidence_part(data) << "</div>";
+  if (data.may_decide && data.task.state == TaskState::awaiting_approval)
+    out << "<p><a class=\"act\" href=\"#decision\">Decide</a></p>";
+  out << "</div><div id=\"gates\" data-part>" << gates_part(data) << "</div>" << files_part(data)
+      << "<div id=\"decision\" data-part>" << decision_part(data)
+      << "</div><div id=\"runs\" data-part>" << runs_part(data)
+      << "</div><div id=\"proof\" data-part>" << evidence_part(data) << "</div>";
   return out;
 }
 
