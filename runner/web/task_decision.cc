@@ -53,10 +53,6 @@ void add_forms(Html& out, const TaskData& data) {
 Html decision_part(const TaskData& data) {
   const TaskView& task = data.task;
   Html out;
-  if (data.said == "approve")
-    out << "<p class=\"notice good\" role=\"status\">Your approval is recorded.</p>";
-  if (data.said == "refuse")
-    out << "<p class=\"notice good\" role=\"status\">Your refusal is recorded.</p>";
   const bool waits = task.state == TaskState::awaiting_approval;
   if (!waits && task.approvals.empty()) return out;
   out << "<section aria-labelledby=\"decision-title\" class=\"card\"><h2 id=\"decision-title\">"

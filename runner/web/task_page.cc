@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "runner/web/file_list.h"
 #include "runner/web/page.h"
@@ -11,6 +12,14 @@ void add_tab(Html& out, const std::string& task, Markup rest, Markup words, bool
   out << "<a href=\"/tasks/" << task << rest << "\"";
   if (is_current) out << " aria-current=\"page\"";
   out << ">" << words << "</a>";
+}
+
+// What the viewer has just done.
+void add_said(Html& out, std::string_view said) {
+  if (said == "approve")
+    out << "<p class=\"notice good\" role=\"status\">Your approval is recorded.</p>";
+  if (said == "refuse")
+    out << "<p class=\"notice good\" role=\"status\">Your refusal is recorded.</p>";
 }
 
 void add_reason(Html& out, const TaskData& data) {
@@ -102,6 +111,7 @@ Html files_part(const TaskData& data) {
 Html task_body(const TaskData& data) {
   Html out;
   out << task_header(data) << file_tabs(data.task.id, false) << "<div id=\"verdict\" data-part>";
+  add_said(out, data.said);
   add_reason(out, data);
   add_claims(out, data.task.claims);
   if (data.may_decide && data.task.state == TaskState::awaiting_approval)
