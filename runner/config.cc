@@ -31,8 +31,8 @@ class ConfigReader {
     if (root.kind == YamlNode::Kind::nothing) return;
     if (!fields_.open_map(
             root, "the configuration",
-            {.names = {"listen", "url", "data", "user", "instance", "executor", "ids", "machine", "caps",
-                       "retention", "disk", "sandbox", "environments"},
+            {.names = {"listen", "url", "data", "user", "instance", "executor", "ids", "machine",
+                       "caps", "retention", "disk", "sandbox", "environments"},
              .later = {"cgroup", "gpus", "keys"}}))
       return;
     text(root, "listen", 300, config.listen);
