@@ -91,12 +91,18 @@ Assurance tests_assurance(const Context& context, const tasks::Gate& gate) {
   return gate.steps.empty() ? Assurance::in_process : least;
 }
 
+Assurance compared_assurance(const Context& context, const RunKey& run) {
+  return is_fed_sealed(context, run) ? Assurance::sealed : Assurance::out_of_process;
+}
+
 std::optional<Assurance> verdict_assurance(const std::vector<GateResult>& results) {
   std::optional<Assurance> least;
   for (const tasks::GateKind question : {tasks::GateKind::tests, tasks::GateKind::benchmark}) {
     std::optional<Assurance> best;
     for (const GateResult& result : results) {
-      if (result.kind != question) continue;
+      const tasks::GateKind asked =
+          result.kind == tasks::GateKind::parity ? tasks::GateKind::tests : result.kind;
+      if (asked != question) continue;
       const bool is_passed = result.status == GateStatus::passed;
       const Assurance level = is_passed ? result.assurance : Assurance::in_process;
       best = best ? std::max(*best, level) : level;

@@ -16,7 +16,12 @@ namespace gates {
 // side. A `from: base` step that sees nothing of the change says nothing of it: in-process.
 tasks::Assurance tests_assurance(const Context& context, const tasks::Gate& gate);
 
-// Of a verdict: per question (correct: tests; fast: benchmark) the best level of a passed gate,
+// Of outputs of the change's run that were compared out of its reach: out-of-process, sealed if the
+// run was fed as above.
+tasks::Assurance compared_assurance(const Context& context, const tasks::RunKey& run);
+
+// Of a verdict: per question (correct: tests, parity; fast: benchmark; that a step leaves the same
+// bytes twice answers neither) the best level of a passed gate,
 // then the least over the questions that the policy asks. `results` are in the policy's order; a
 // gate that counts as passed without being so is in-process. Nothing without such a gate.
 std::optional<tasks::Assurance> verdict_assurance(const std::vector<GateResult>& results);

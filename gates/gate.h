@@ -29,12 +29,18 @@ struct NextPair {
   bool operator==(const NextPair&) const = default;
 };
 
+// Compare outputs of two runs that were made.
+struct NextCompare {
+  tasks::ComparisonKey key;
+  bool operator==(const NextCompare&) const = default;
+};
+
 // Nothing more to run: judge.
 struct NextNothing {
   bool operator==(const NextNothing&) const = default;
 };
 
-using Next = std::variant<NextRun, NextPair, NextNothing>;
+using Next = std::variant<NextRun, NextPair, NextCompare, NextNothing>;
 
 // What to run after `evidence so far`, prerequisites included: gates in the file's order, stopping
 // at the first failed one (unless `always`). Steps of the change that need no output of a `from:

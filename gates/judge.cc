@@ -63,6 +63,13 @@ std::string next_step_of(FailureClass failure, const Reason& reason) {
     case FailureClass::base:
       return fmt::format(
           "Nothing is wrong with the change: mend the target branch{}, then post it again.", log);
+    case FailureClass::determinism:
+      return "Let the step leave the same bytes for the same inputs: look for clocks, random "
+             "numbers, "
+             "addresses and the order of threads where the first difference is.";
+    case FailureClass::parity:
+      return "Make the output agree with the reference within the policy's tolerance; the reasons "
+             "name the first element that does not.";
     case FailureClass::infra:
       return "Nothing is wrong with the change: it is tried again, or post it again later.";
     case FailureClass::internal:
@@ -93,6 +100,9 @@ Reason first_reason(const GateResult& gate) {
 std::string describe_next(const Next& next) {
   if (const auto* const run = std::get_if<NextRun>(&next)) {
     return fmt::format("{} on {}", run->key.step.str(), tasks::side_name(run->key.of));
+  }
+  if (const auto* const comparison = std::get_if<NextCompare>(&next)) {
+    return "a comparison of " + comparison->key.output;
   }
   if (const auto* const pair = std::get_if<NextPair>(&next)) {
     return fmt::format("pair {} of {}", pair->pair, pair->step.str());

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "gates/benchmark_gate.h"
+#include "gates/determinism_gate.h"
 #include "gates/diff_gate.h"
 #include "gates/gate.h"
+#include "gates/parity_gate.h"
 #include "gates/runs.h"
 #include "gates/tests_gate.h"
 #include "gates/verdict.h"
@@ -26,8 +28,18 @@ using tasks::Side;
 namespace {
 
 Progress progress_of(const Context& context, const tasks::Gate& gate) {
-  return gate.kind == GateKind::tests ? tests_progress(context, gate)
-                                      : benchmark_progress(context, gate);
+  switch (gate.kind) {
+    case GateKind::tests:
+      return tests_progress(context, gate);
+    case GateKind::determinism:
+      return determinism_progress(context, gate);
+    case GateKind::parity:
+      return parity_progress(context, gate);
+    case GateKind::benchmark:
+    case GateKind::diff:
+      break;
+  }
+  return benchmark_progress(context, gate);
 }
 
 bool is_failed(const GateResult& result) { return result.status == GateStatus::failed; }

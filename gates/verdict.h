@@ -28,6 +28,8 @@ enum class FailureClass : std::uint8_t {
   guarded,
   review,
   flaky,
+  determinism,
+  parity,
   infra,
   base,
   internal

@@ -21,9 +21,9 @@ struct Words<gates::Verdict> {
 };
 template <>
 struct Words<gates::FailureClass> {
-  static constexpr std::array<std::string_view, 13> kAll{
+  static constexpr std::array<std::string_view, 15> kAll{
       "none",    "build",  "test",  "benchmark", "report", "diff",    "limit",
-      "guarded", "review", "flaky", "infra",     "base",   "internal"};
+      "guarded", "review", "flaky", "determinism", "parity", "infra",     "base",   "internal"};
 };
 
 }  // namespace tasks::archive

@@ -63,7 +63,10 @@ os::Result<std::vector<RunRecord>> load_carried(const Plan& plan, int directory,
   if (plan.base_file.empty()) return std::vector<RunRecord>{};
   Evidence kept =
       TRY(evidence_from_json(TRY(os::read_file_at(directory, plan.base_file, kEvidenceLimit))));
-  std::erase_if(kept.runs, [](const RunRecord& run) { return run.key.side != Side::base; });
+  // Of a rerun the outputs count, and those are not kept.
+  std::erase_if(kept.runs, [](const RunRecord& run) {
+    return run.key.side != Side::base || run.key.rerun.has_value();
+  });
   for (RunRecord& run : kept.runs) {
     run.carried = true;
     for (ReportRecord& report : run.reports)
@@ -114,6 +117,8 @@ class Execution {
   os::Result<void> obey(const Instruction& instruction, StepRunner& runner, EventLog& events) {
     if (const auto* once = std::get_if<RunOnce>(&instruction))
       return take(TRY(runner.run(once->key, 0)));
+    if (const auto* comparison = std::get_if<RunComparison>(&instruction))
+      return compare(comparison->key, runner);
     const auto& pair = std::get<RunPair>(instruction);
     std::array<Side, 2> sides{Side::base, pair.other};
     if (draw_coin()) std::swap(sides[0], sides[1]);
@@ -125,6 +130,19 @@ class Execution {
     }
     events.append("pair.finished",
                   {{"step", pair.step.str()}, {"pair", std::to_string(pair.pair)}});
+    return {};
+  }
+
+  os::Result<void> compare(const ComparisonKey& key, StepRunner& runner) {
+    const RunRecord* const left = evidence_.find(key.left);
+    const RunRecord* const right = evidence_.find(key.right);
+    if (left == nullptr || right == nullptr)
+      return os::fail(os::Code::internal, "a comparison of runs that were not made");
+    std::optional<Comparison> comparison = TRY(runner.compare(key, left->id, right->id));
+    if (comparison)
+      evidence_.comparisons.push_back({key, std::move(*comparison)});
+    else
+      evidence_.status = AttemptStatus::cancelled;
     return {};
   }
 

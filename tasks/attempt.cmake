@@ -6,6 +6,7 @@ add_library(tasks_attempt STATIC
   ingest_attempt.cc
   output_manifest.cc
   pair_conditions.cc
+  step_compare.cc
   step_runner.cc)
 target_link_libraries(tasks_attempt PUBLIC tasks sandbox PRIVATE project_warnings
   project_sanitizers)

@@ -25,8 +25,12 @@ struct RunPair {
   Variant variant = Variant::plain;
   std::vector<std::string> only;  // benchmarks that still matter; empty: all
 };
+// Compare what two runs of this attempt left.
+struct RunComparison {
+  ComparisonKey key;
+};
 struct RunNothing {};
-using Instruction = std::variant<RunOnce, RunPair, RunNothing>;
+using Instruction = std::variant<RunOnce, RunPair, RunComparison, RunNothing>;
 using Planner = std::function<Instruction(const Policy&, const Evidence&)>;
 
 // What an attempt is given by its executor; descriptors are borrowed.

@@ -9,6 +9,7 @@
 
 #include "sandbox/request.h"
 #include "tasks/change.h"
+#include "tasks/comparison.h"
 #include "tasks/ids.h"
 #include "tasks/policy.h"
 #include "tasks/reports/report.h"
@@ -35,6 +36,7 @@ struct RunKey {
   StepName step;
   std::optional<int> pair;  // number of the pair, from 0, of a benchmark gate's measurement
   Variant variant = Variant::plain;
+  std::optional<int> rerun = std::nullopt;  // from 1: the same once more, in a fresh jail
   auto operator<=>(const RunKey&) const = default;
 };
 
@@ -55,6 +57,21 @@ struct OutputRecord {
   std::int64_t files = 0;
   std::int64_t bytes = 0;
   bool operator==(const OutputRecord&) const = default;
+};
+
+// Which outputs a gate wants compared: that of `left` against one of `right`.
+struct ComparisonKey {
+  GateName gate;
+  std::string output;  // of the left run: "out", or "out/y.npy" for a parity
+  RunKey left, right;
+  std::string right_output;  // of the right run
+  bool operator==(const ComparisonKey&) const = default;
+};
+
+struct ComparisonRecord {
+  ComparisonKey key;
+  Comparison comparison;
+  bool operator==(const ComparisonRecord&) const = default;
 };
 
 struct LogRecord {
@@ -114,6 +131,7 @@ struct Evidence {
   IngestResult change;
   std::string policy_sha256;
   std::vector<RunRecord> runs;  // in the order they ended
+  std::vector<ComparisonRecord> comparisons;
   Machine machine;
   // Benchmark gate -> how many earlier tests this one is a retry of (the server's ledger).
   std::map<std::string, std::int64_t> earlier_tests;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tasks/comparison_json.h"
 #include "tasks/evidence.h"
 #include "tasks/shared_json.h"
 
@@ -28,6 +29,7 @@ struct Fields<RunKey> {
     archive("step", key.step);
     archive("pair", key.pair);
     archive.added("variant", key.variant);
+    archive.added("rerun", key.rerun);
   }
 };
 
@@ -85,6 +87,25 @@ struct Fields<RunRecord> {
 };
 
 template <>
+struct Fields<ComparisonKey> {
+  static void visit(auto& archive, auto& key) {
+    archive("gate", key.gate);
+    archive("output", key.output);
+    archive("left", key.left);
+    archive("right", key.right);
+    archive("right_output", key.right_output);
+  }
+};
+
+template <>
+struct Fields<ComparisonRecord> {
+  static void visit(auto& archive, auto& record) {
+    archive("key", record.key);
+    archive("comparison", record.comparison);
+  }
+};
+
+template <>
 struct Fields<InfraFault> {
   static void visit(auto& archive, auto& fault) {
     archive("step", fault.step);
@@ -127,6 +148,7 @@ struct Fields<Evidence> {
     archive("machine", evidence.machine);
     archive.added("earlier_tests", evidence.earlier_tests);
     archive.added("calibrates", evidence.calibrates);
+    archive.added("comparisons", evidence.comparisons);
   }
 };
 

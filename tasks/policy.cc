@@ -8,7 +8,8 @@
 namespace tasks {
 namespace {
 
-constexpr std::array<std::string_view, 3> kGateKinds{"tests", "benchmark", "diff"};
+constexpr std::array<std::string_view, 5> kGateKinds{"tests", "benchmark", "diff", "determinism",
+                                                     "parity"};
 constexpr std::array<std::string_view, 3> kAssurances{"in-process", "out-of-process", "sealed"};
 
 }  // namespace

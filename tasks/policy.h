@@ -11,6 +11,7 @@
 
 #include "sandbox/limits.h"
 #include "tasks/ids.h"
+#include "tasks/tolerance.h"
 
 namespace tasks {
 
@@ -79,7 +80,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-enum class GateKind : std::uint8_t { tests, benchmark, diff };
+enum class GateKind : std::uint8_t { tests, benchmark, diff, determinism, parity };
 std::string_view gate_kind_name(GateKind kind);
 
 // What a gate that ended inconclusive means.
@@ -88,7 +89,8 @@ enum class Inconclusive : std::uint8_t { block, ask, pass };
 struct Gate {
   GateName name;
   GateKind kind = GateKind::tests;
-  std::vector<StepName> steps;  // tests: one or more; benchmark: exactly one; diff: none
+  // tests: one or more; benchmark, determinism, parity: exactly one; diff: none
+  std::vector<StepName> steps;
   bool always = false;          // judged even after a failed gate
   // benchmark
   Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
@@ -100,6 +102,11 @@ struct Gate {
   std::optional<std::int64_t> max_lines;  // added + removed
   std::optional<std::int64_t> max_files;
   std::vector<std::string> forbid;  // globs, on old and new path
+  // determinism
+  std::vector<std::string> outputs;  // of the step
+  int runs = 2;                      // how often the step runs
+  // parity
+  std::vector<ParityOutput> parity;
   bool operator==(const Gate&) const = default;
 };
 

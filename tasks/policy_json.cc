@@ -1,5 +1,6 @@
 #include "tasks/policy_json.h"
 
+#include "tasks/comparison_json.h"
 #include "tasks/shared_json.h"
 
 namespace tasks {
@@ -96,6 +97,9 @@ struct Fields<Gate> {
     archive("max_lines", gate.max_lines);
     archive("max_files", gate.max_files);
     archive("forbid", gate.forbid);
+    archive("outputs", gate.outputs);
+    archive("runs", gate.runs);
+    archive("parity", gate.parity);
   }
 };
 

@@ -138,6 +138,26 @@ bool has_report_for(GateKind kind, const Step& step) {
   });
 }
 
+bool is_comparing(GateKind kind) {
+  return kind == GateKind::determinism || kind == GateKind::parity;
+}
+
+// Of the step of a gate that compares outputs.
+std::string why_compared_step_is_wrong(const Policy& policy, const Step& step) {
+  const std::string name = step.name.str();
+  if (step.from_base)
+    return fmt::format("step '{}' is from: base: what is compared is the change's", name);
+  const bool is_shared = std::ranges::any_of(policy.steps, [&step](const Step& other) {
+    return std::ranges::any_of(other.needs, [&step](const Need& need) {
+      return need.step == step.name && need.output.empty();
+    });
+  });
+  if (!is_shared) return {};
+  return fmt::format(
+      "step '{}' is needed by another step of its side, so its writes stay: it cannot run afresh",
+      name);
+}
+
 std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const StepName& name) {
   const Step* const step = policy.find_step(name);
   if (step == nullptr) return unknown_step(policy, name);
@@ -146,6 +166,7 @@ std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const
   if (gate.kind == GateKind::benchmark && step->from_base)
     return fmt::format("step '{}' is from: base: a benchmark gate compares the change's own step",
                        name.str());
+  if (is_comparing(gate.kind)) return why_compared_step_is_wrong(policy, *step);
   if (has_report_for(gate.kind, *step)) return {};
   return gate.kind == GateKind::benchmark
              ? fmt::format("step '{}' needs a report of benchmarks: google-benchmark or criterion",
@@ -154,6 +175,52 @@ std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const
                    "step '{}' needs a report of tests: gtest-json, gtest-xml, "
                    "ctest-junit, pytest, catch2, nextest, go-test or tap",
                    name.str());
+}
+
+// "step.output/file" of a `from: base` step, or "base".
+std::string why_reference_is_wrong(const Policy& policy, const ParityOutput& output) {
+  if (output.reference == "base" || output.reference.empty()) return {};
+  const std::size_t dot = output.reference.find('.');
+  const std::string step = output.reference.substr(0, dot);
+  const Step* const found = policy.find_step(StepName(step));
+  if (dot == std::string::npos || found == nullptr || !found->from_base)
+    return fmt::format("reference '{}' is neither base nor step.output of a `from: base` step",
+                       output.reference);
+  const std::string rest = output.reference.substr(dot + 1);
+  const auto declared = found->outputs.find(rest.substr(0, rest.find('/')));
+  if (declared == found->outputs.end())
+    return fmt::format("step '{}' has no output '{}'", step, rest.substr(0, rest.find('/')));
+  if (rest.contains('/') != declared->second.ends_with('/'))
+    return fmt::format("reference '{}' names no file: an output that is a directory needs one",
+                       output.reference);
+  return {};
+}
+
+std::string why_output_is_wrong(const Step& step, const std::string& path, bool is_file) {
+  const std::string name = path.substr(0, path.find('/'));
+  const auto declared = step.outputs.find(name);
+  if (declared == step.outputs.end())
+    return fmt::format("step '{}' has no output '{}'", step.name.str(), name);
+  if (is_file && path.contains('/') != declared->second.ends_with('/'))
+    return fmt::format("'{}' names no file: of an output that is a directory, name one in it",
+                       path);
+  return {};
+}
+
+void check_compared(const Policy& policy, const Gate& gate, const std::string& where,
+                    Breaches& breaches) {
+  const Step* const step = gate.steps.empty() ? nullptr : policy.find_step(gate.steps.front());
+  if (step == nullptr) return;
+  const auto add = [&](std::size_t number, std::string why) {
+    if (!why.empty())
+      breaches.push_back({fmt::format("{}.outputs.{}", where, number), std::move(why)});
+  };
+  for (std::size_t i = 0; i < gate.outputs.size(); ++i)
+    add(i, why_output_is_wrong(*step, gate.outputs[i], false));
+  for (std::size_t i = 0; i < gate.parity.size(); ++i) {
+    std::string why = why_output_is_wrong(*step, gate.parity[i].path, true);
+    add(i, why.empty() ? why_reference_is_wrong(policy, gate.parity[i]) : std::move(why));
+  }
 }
 
 void check_gates(const Policy& policy, Breaches& breaches) {
@@ -165,6 +232,7 @@ void check_gates(const Policy& policy, Breaches& breaches) {
       std::string why = why_gate_step_is_wrong(policy, gate, gate.steps[i]);
       if (!why.empty()) breaches.push_back({fmt::format("{}.steps.{}", where, i), std::move(why)});
     }
+    check_compared(policy, gate, where, breaches);
   }
 }
 

@@ -26,6 +26,12 @@ AllowedNames keys_of(GateKind kind) {
     case GateKind::diff:
       more({"max_lines", "max_files", "forbid"});
       break;
+    case GateKind::determinism:
+      more({"step", "outputs", "runs"});
+      break;
+    case GateKind::parity:
+      more({"step", "outputs"});
+      break;
   }
   return allowed;
 }
@@ -45,7 +51,7 @@ void PolicySections::read_gate(const YamlEntry& entry) {
   fields_.check_name(entry.place, "gate", entry.key);
   const YamlNode& node = entry.value;
   const YamlNode* const kind = node.find("kind");
-  const AllowedNames kinds{{"tests", "benchmark", "diff"}, {"determinism", "parity", "holdout"}};
+  const AllowedNames kinds{{"tests", "benchmark", "diff", "determinism", "parity"}, {"holdout"}};
   if (kind == nullptr) {
     fields_.add(entry.place, fmt::format("gate '{}' has no 'kind'; allowed: {}", entry.key,
                                          list_names(kinds.names)));
@@ -71,6 +77,12 @@ void PolicySections::read_gate(const YamlEntry& entry) {
       break;
     case GateKind::diff:
       read_diff_gate(node, gate);
+      break;
+    case GateKind::determinism:
+      read_determinism_gate(node, where, gate);
+      break;
+    case GateKind::parity:
+      read_parity_gate(node, where, gate);
       break;
   }
   policy_.gates.push_back(std::move(gate));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tasks/policy.h"
@@ -55,6 +56,13 @@ class PolicySections {
   void read_benchmark_gate(const YamlNode& node, const std::string& where, Gate& gate);
   void read_share(const YamlNode& node, std::string_view what, Share& share);
   void read_diff_gate(const YamlNode& node, Gate& gate);
+  void read_gate_step(const YamlNode& node, const std::string& where, std::string_view what,
+                      Gate& gate);
+  void read_determinism_gate(const YamlNode& node, const std::string& where, Gate& gate);
+  void read_parity_gate(const YamlNode& node, const std::string& where, Gate& gate);
+  ParityOutput read_parity_output(const YamlEntry& entry);
+  Tolerance read_tolerance(const YamlNode& node);
+  void read_decimal(const YamlNode& node, std::string_view what, std::string& out);
 
   PolicyFields fields_;
   Policy policy_;

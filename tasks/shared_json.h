@@ -19,7 +19,8 @@ struct Words<ReportFormat> {
 };
 template <>
 struct Words<GateKind> {
-  static constexpr std::array<std::string_view, 3> kAll{"tests", "benchmark", "diff"};
+  static constexpr std::array<std::string_view, 5> kAll{"tests", "benchmark", "diff", "determinism",
+                                                        "parity"};
 };
 template <>
 struct Words<Assurance> {

@@ -76,6 +76,7 @@ std::map<std::string, std::string> event_data(const RunKey& key, const std::stri
                                           {"step", key.step.str()}};
   if (key.pair) data["pair"] = std::to_string(*key.pair);
   if (key.variant != Variant::plain) data["variant"] = variant_name(key.variant);
+  if (key.rerun) data["rerun"] = std::to_string(*key.rerun);
   return data;
 }
 
@@ -114,7 +115,7 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
                                                         const std::string& seed,
                                                         const std::vector<std::string>& only) {
   const Workspace& workspace = *TRY(workspace_for(key));
-  const bool is_shared = !key.pair && is_needed_in_order(context_.policy, step.name);
+  const bool is_shared = !key.pair && !key.rerun && is_needed_in_order(context_.policy, step.name);
   sandbox::RunRequest request;
   request.id = id;
   request.domain = domain_of(key.side);
@@ -191,7 +192,7 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
     TRY(take_reports(*step, result, record));
     TRY(take_outputs(result, record));
   }
-  if (!key.pair) run_ids_[key] = record.id;
+  if (!key.pair && !key.rerun) run_ids_[key] = record.id;
   Workspace& workspace = *TRY(workspace_for(key));
   if (request.mode == sandbox::WorkspaceMode::shared) {
     workspace.has_writes = true;
@@ -237,13 +238,12 @@ os::Result<void> StepRunner::take_reports(const Step& step, const sandbox::RunRe
   return {};
 }
 
-os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRecord& record) {
+sandbox::RunRequest StepRunner::reader_request(std::vector<std::string> command) {
   sandbox::RunRequest request;
   request.id = next_id();
   request.domain = sandbox::Domain::reader;
   request.profile = sandbox::Profile::strict;
-  request.command = {"/proofhouse/reader", std::string(report_format_name(record.format)),
-                     "/in/report", record.path};
+  request.command = std::move(command);
   request.environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"};
   request.limits.memory = kReaderMemory;
   request.limits.disk = os::Bytes{1ULL << 20U};
@@ -253,6 +253,13 @@ os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRe
   request.limits.keep = os::Bytes{2 * kParsedLimit.count};
   request.limits.output = os::Bytes{2 * kParsedLimit.count};
   request.separate_error_output = true;
+  return request;
+}
+
+os::Result<void> StepRunner::parse_report(const std::string& collected, ReportRecord& record) {
+  sandbox::RunRequest request =
+      reader_request({"/proofhouse/reader", std::string(report_format_name(record.format)),
+                      "/in/report", record.path});
   request.mounts.push_back({sandbox::MountSource::input, collected, "/in/report"});
   const sandbox::RunResult result =
       TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd), "read report " + record.path);

@@ -39,6 +39,10 @@ class StepRunner {
   os::Result<RunRecord> run(const RunKey& key, int order,
                             const std::vector<std::string>& only = {});
 
+  // Compares what the runs of those ids left, as the key's gate asks. Nothing: cancelled.
+  os::Result<std::optional<Comparison>> compare(const ComparisonKey& key, const std::string& left,
+                                                const std::string& right);
+
   // Keeps the base's workspace as the plan's layer, if all its shared steps succeeded here.
   os::Result<void> keep_base_layer();
 
@@ -58,6 +62,8 @@ class StepRunner {
                                 RunRecord& record);
   os::Result<void> take_outputs(const sandbox::RunResult& result, RunRecord& record);
   os::Result<void> parse_report(const std::string& collected, ReportRecord& record);
+  // A run of `reader` in its strict jail, without mounts.
+  sandbox::RunRequest reader_request(std::vector<std::string> command);
   std::string next_id();
 
   StepRunnerContext context_;

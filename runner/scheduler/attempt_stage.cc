@@ -100,9 +100,10 @@ os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskR
 
 std::optional<tasks::Evidence> base_evidence_of(const tasks::Evidence& evidence) {
   tasks::Evidence base = evidence;
+  base.comparisons.clear();
   std::erase_if(base.runs, [](const tasks::RunRecord& run) {
     return run.key.side != tasks::Side::base || run.key.pair.has_value() ||
-           run.key.variant != tasks::Variant::plain;
+           run.key.variant != tasks::Variant::plain || run.key.rerun.has_value();
   });
   const bool is_sound = std::ranges::all_of(base.runs, [](const tasks::RunRecord& run) {
     return !run.carried && run.outcome.kind == sandbox::OutcomeKind::exited;

@@ -168,6 +168,7 @@ tasks::RunRecord ScriptedTask::make_record(const RunKey& key) {
   for (const auto& [name, path] : step->outputs) {
     tasks::OutputRecord output;
     output.name = name;
+    output.sha256 = script.digest ? script.digest(key) : "same";
     if (script.missing_outputs.contains(name)) output.error = "missing";
     record.outputs.push_back(std::move(output));
   }
@@ -183,6 +184,13 @@ void ScriptedTask::add(const RunKey& key) {
   evidence.runs.push_back(make_record(key));
 }
 
+tasks::Comparison ScriptedTask::compared(const tasks::ComparisonKey& key) const {
+  if (compare) return compare(key);
+  tasks::Comparison comparison;
+  comparison.first = tasks::Divergence{"value", 0, "", "", "7", "8", "differs"};
+  return comparison;
+}
+
 void ScriptedTask::run() {
   constexpr int kMostRuns = 1000;
   for (int i = 0; i < kMostRuns; ++i) {
@@ -193,6 +201,9 @@ void ScriptedTask::run() {
     } else if (const auto* const pair = std::get_if<gates::NextPair>(&next)) {
       add(RunKey{Side::base, Side::base, pair->step, pair->pair, pair->variant});
       add(RunKey{pair->other, pair->other, pair->step, pair->pair, pair->variant});
+    } else if (const auto* const comparison = std::get_if<gates::NextCompare>(&next)) {
+      trace.push_back("compare " + comparison->key.output);
+      evidence.comparisons.push_back({comparison->key, compared(comparison->key)});
     } else {
       return;
     }

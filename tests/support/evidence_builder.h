@@ -26,6 +26,8 @@ struct Script {
   std::string report_error;               // of every report; not empty: unreadable
   bool has_report_record = true;          // false: the evidence has no record of it
   std::set<std::string> missing_outputs;  // declared outputs that are not there
+  // SHA-256 of every declared output; nothing: the same in every run.
+  std::function<std::string(const tasks::RunKey& key)> digest;
   sandbox::Usage usage{.wall_ms = 1000, .user_ms = 900, .sys_ms = 50};
 };
 
@@ -54,7 +56,9 @@ class ScriptedTask {
   explicit ScriptedTask(tasks::Policy policy = sample_policy());
 
   tasks::Policy policy;
-  tasks::Evidence evidence;        // what was run so far; fields may be set before run()
+  tasks::Evidence evidence;  // what was run so far; fields may be set before run()
+  // What the reader says of two outputs; nothing: they differ at the first byte.
+  std::function<tasks::Comparison(const tasks::ComparisonKey& key)> compare;
   std::vector<std::string> trace;  // "build base", "gen judge(change)", "bench pair 0 change"
 
   // The script of the step where it judges or runs the code of `of`.
@@ -73,6 +77,7 @@ class ScriptedTask {
 
  private:
   tasks::RunRecord make_record(const tasks::RunKey& key);
+  tasks::Comparison compared(const tasks::ComparisonKey& key) const;
   std::map<std::pair<tasks::Side, std::string>, Script> scripts_;
 };
 

@@ -182,8 +182,6 @@ TEST(PolicyYaml, RefusesUnknownKeysWithPlaceAndSuggestion) {
 TEST(PolicyYaml, RefusesByNameWhatIsNotSupportedYet) {
   EXPECT_SAYS(with_step("{run: x, calls: [200, 600]}"), "'calls' is not supported yet");
   EXPECT_SAYS(with_step("{run: x, interact: y}"), "'interact' is not supported yet");
-  EXPECT_SAYS(with_gate("{kind: determinism, step: work}"), "'determinism' is not supported yet");
-  EXPECT_SAYS(with_gate("{kind: parity, step: work}"), "'parity' is not supported yet");
   EXPECT_SAYS(with_gate("{kind: holdout}"), "'holdout' is not supported yet");
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, clock: outside-cpu}"),
               "'clock' is not supported yet");
@@ -321,6 +319,52 @@ TEST(PolicyYaml, RefusesWrongGates) {
               "max_spread is from 0.1% to 100%");
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, accept_mde: 1}"), "true or false");
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, budget: 10}"), "budget");
+}
+
+TEST(PolicyYaml, ReadsGatesThatCompareOutputs) {
+  Parts parts;
+  parts.gates +=
+      "  same: {kind: determinism, step: work, outputs: [out], runs: 3}\n"
+      "  close: {kind: parity, step: work, outputs: {out/y.npy: {reference: base, rtol: 1e-3, "
+      "atol: "
+      "1e-5, types: {float16: {ulp: 4}}}, out/z.npy: {reference: gen.expected/z.npy}}}\n";
+  const PolicyReading reading = read_policy(parts.text());
+  ASSERT_TRUE(reading.policy) << format_problems("p", reading.problems);
+  const Gate& same = *reading.policy->find_gate(GateName("same"));
+  EXPECT_EQ(same.outputs, std::vector<std::string>{"out"});
+  EXPECT_EQ(same.runs, 3);
+  const Gate& close = *reading.policy->find_gate(GateName("close"));
+  ASSERT_EQ(close.parity.size(), 2U);
+  EXPECT_EQ(close.parity[0].path, "out/y.npy");
+  EXPECT_EQ(close.parity[0].tolerance.rtol, "1e-3");
+  EXPECT_EQ(close.parity[0].types.at("float16").ulp, 4);
+  EXPECT_EQ(close.parity[1].reference, "gen.expected/z.npy");
+  const os::Result<Policy> again = policy_from_json(policy_to_json(*reading.policy));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, *reading.policy);
+}
+
+TEST(PolicyYaml, RefusesGatesThatCompareWhatIsNotThere) {
+  const auto same = [](const std::string& fields) {
+    return with_gate("{kind: determinism, " + fields + "}");
+  };
+  EXPECT_SAYS(same("outputs: [out]"), "needs 'step'");
+  EXPECT_SAYS(same("step: work"), "needs 'outputs'");
+  EXPECT_SAYS(same("step: work, outputs: [in]"), "has no output 'in'");
+  EXPECT_SAYS(same("step: gen, outputs: [in]"), "what is compared is the change's");
+  EXPECT_SAYS(same("step: build, outputs: [out]"), "it cannot run afresh");
+  EXPECT_SAYS(same("step: work, outputs: [out], runs: 1"), "runs");
+  const auto close = [](const std::string& output) {
+    return with_gate("{kind: parity, step: work, outputs: {" + output + "}}");
+  };
+  EXPECT_SAYS(close("out: {reference: base}"), "names no file");
+  EXPECT_SAYS(close("out/y.npy: {}"), "needs 'reference'");
+  EXPECT_SAYS(close("out/y.npy: {reference: work.out/y.npy}"), "neither base nor step.output");
+  EXPECT_SAYS(close("out/y.npy: {reference: gen.expected}"), "names no file");
+  EXPECT_SAYS(close("out/y.npy: {reference: base, rtol: -1}"), "a number from 0");
+  EXPECT_SAYS(close("out/y.npy: {reference: base, rtol: nan}"), "a number from 0");
+  EXPECT_SAYS(close("out/y.npy: {reference: base, frobenius: 1e-3}"), "a norm hides one wrong row");
+  EXPECT_SAYS(close("out/y.npy: {reference: base, types: {f16: {ulp: 1}}}"), "f16");
 }
 
 TEST(PolicyYaml, LetsABenchmarkGateCompareTheChangesStepsOnly) {
