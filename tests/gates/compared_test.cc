@@ -74,7 +74,7 @@ TEST(DeterminismGate, BlamesTheBaseForWhatDiffersThereToo) {
   EXPECT_SAYS(judgement.reason.text, "it differs on the base too");
 }
 
-TEST(DeterminismGate, FailsWhenTheSecondRunFails) {
+TEST(DeterminismGate, FailsWhenARunLeavesNothing) {
   ScriptedTask task = comparing_task(GateKind::determinism);
   task.on(Side::change, "work").missing_outputs = {"out"};
   EXPECT_EQ(task.judge().verdict, Verdict::rejected);

@@ -224,7 +224,7 @@ TEST_F(CheckComparing, CatchesAStepThatLeavesOtherBytesEachTime) {
   work("note = os.urandom(8).hex()", "random");
   const Ended end = check();
   EXPECT_EQ(end.code, 1) << end.output;
-  EXPECT_TRUE(holds(end.output, "out/note (byte 6) differs")) << end.output;
+  EXPECT_TRUE(holds(end.output, "out/note (byte ")) << end.output;
   EXPECT_TRUE(holds(end.output, "in another")) << end.output;
 }
 
