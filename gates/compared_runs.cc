@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "gates/gate.h"
 #include "gates/runs.h"
 #include "gates/text.h"
 #include "gates/verdict.h"

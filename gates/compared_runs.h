@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "gates/runs.h"
+#include "gates/verdict.h"
+#include "tasks/comparison.h"
 #include "tasks/evidence.h"
 #include "tasks/policy.h"
 

@@ -1,6 +1,8 @@
 #include "gates/determinism_gate.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "gates/compared_runs.h"
+#include "gates/gate.h"
 #include "gates/runs.h"
 #include "gates/text.h"
 #include "gates/verdict.h"

@@ -1,5 +1,6 @@
 #include "gates/parity_gate.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,11 +10,13 @@
 
 #include "gates/assurance.h"
 #include "gates/compared_runs.h"
+#include "gates/gate.h"
 #include "gates/runs.h"
 #include "gates/text.h"
 #include "gates/verdict.h"
 #include "tasks/comparison.h"
 #include "tasks/evidence.h"
+#include "tasks/ids.h"
 #include "tasks/policy.h"
 
 namespace gates {
