@@ -22,8 +22,8 @@ struct Words<gates::Verdict> {
 template <>
 struct Words<gates::FailureClass> {
   static constexpr std::array<std::string_view, 15> kAll{
-      "none",    "build",  "test",  "benchmark", "report", "diff",    "limit",
-      "guarded", "review", "flaky", "determinism", "parity", "infra",     "base",   "internal"};
+      "none",   "build", "test",        "benchmark", "report", "diff", "limit",   "guarded",
+      "review", "flaky", "determinism", "parity",    "infra",  "base", "internal"};
 };
 
 }  // namespace tasks::archive
