@@ -27,7 +27,7 @@ struct Script {
   bool has_report_record = true;          // false: the evidence has no record of it
   std::set<std::string> missing_outputs;  // declared outputs that are not there
   // SHA-256 of every declared output; nothing: the same in every run.
-  std::function<std::string(const tasks::RunKey& key)> digest;
+  std::function<std::string(const tasks::RunKey& key)> digest = {};
   sandbox::Usage usage{.wall_ms = 1000, .user_ms = 900, .sys_ms = 50};
 };
 
