@@ -154,7 +154,7 @@ TEST(Evidence, HasOneJsonForm) {
             R"({"attempt":"","calibrates":false,"change":{"base":")" + std::string(40, 'a') +
                 R"(","base_tree":"","candidate":"","diff":{"digest":"","files":[]},"guarded":[],)"
                 R"("mixed_tree":null,"policy_sha256":"","refusal":null,"schema":1,"tree":""},)"
-                R"("claims":{"faster":{},"fixes":[],"removes":[],"text":""},)"
+                R"("claims":{"faster":{},"fixes":[],"removes":[],"text":""},"comparisons":[],)"
                 R"("earlier_tests":{},"fence":0,"finished_at":"",)"
                 R"("infra":null,"instance":"","intent":"verify","machine":{"cpu":"",)"
                 R"("environment_sha256":"","host":"","kernel":"","proofhouse":""},)"
