@@ -97,9 +97,9 @@ struct Fields<Gate> {
     archive("max_lines", gate.max_lines);
     archive("max_files", gate.max_files);
     archive("forbid", gate.forbid);
-    archive("outputs", gate.outputs);
-    archive("runs", gate.runs);
-    archive("parity", gate.parity);
+    archive.added("outputs", gate.outputs);
+    archive.added("runs", gate.runs);
+    archive.added("parity", gate.parity);
   }
 };
 
