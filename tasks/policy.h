@@ -91,7 +91,7 @@ struct Gate {
   GateKind kind = GateKind::tests;
   // tests: one or more; benchmark, determinism, parity: exactly one; diff: none
   std::vector<StepName> steps;
-  bool always = false;          // judged even after a failed gate
+  bool always = false;  // judged even after a failed gate
   // benchmark
   Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
   Inconclusive inconclusive = Inconclusive::ask;
