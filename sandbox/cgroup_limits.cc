@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sandbox/ablation.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/cgroup_files.h"
 
@@ -80,21 +81,24 @@ os::Result<std::vector<std::string>> Cgroup::apply(const Limits& limits,
                                                    const std::vector<int>& cpus,
                                                    const std::vector<GpuNode>& devices) {
   std::vector<std::string> gaps;
-  if (const Group* group = find("memory")) {
-    const int directory = group->directory.get();
-    const bool without_swap = group->hierarchy.is_unified()
+  const Group* const memory = find("memory");
+  if (memory != nullptr && !is_left_out(Layer::memory_limit)) {
+    const int directory = memory->directory.get();
+    const bool without_swap = memory->hierarchy.is_unified()
                                   ? TRY(limit_memory_v2(directory, limits.memory))
                                   : TRY(limit_memory_v1(directory, limits.memory));
     if (!without_swap && has_swap()) gaps.emplace_back("cgroup_swap");
-  } else {
+  } else if (memory == nullptr) {
     gaps.emplace_back("cgroup_memory");
   }
+  const std::int64_t pids = is_left_out(Layer::pids_limit) ? 4096 : limits.pids;
+  const int quota = is_left_out(Layer::cpu_quota) ? 1000 : limits.cpus;
   if (const Group* group = find("pids"))
-    TRY(write_group_file(group->directory.get(), "pids.max", std::to_string(limits.pids)));
+    TRY(write_group_file(group->directory.get(), "pids.max", std::to_string(pids)));
   else
     gaps.emplace_back("cgroup_pids");
   if (const Group* group = find("cpu"))
-    TRY(limit_cpu(group->directory.get(), group->hierarchy.is_unified(), limits.cpus));
+    TRY(limit_cpu(group->directory.get(), group->hierarchy.is_unified(), quota));
   else
     gaps.emplace_back("cgroup_cpu");
   if (const Group* group = find("cpuset"); group != nullptr && !cpus.empty())
@@ -102,6 +106,7 @@ os::Result<std::vector<std::string>> Cgroup::apply(const Limits& limits,
                          fmt::format("{}", fmt::join(cpus, ","))));
   else if (group == nullptr)
     gaps.emplace_back("cgroup_cpuset");
+  if (is_left_out(Layer::device_denial)) return gaps;
   if (const Group* v1 = find("devices"))
     TRY(deny_devices_v1(v1->directory.get(), devices));
   else if (const Group* v2 = find("unified"))

@@ -31,7 +31,7 @@ struct Limits {
 
 // A bound that was reached. A command need not have ended by it (fork: EAGAIN, write: ENOSPC).
 struct LimitHit {
-  std::string limit;        // memory, pids, disk, inodes, output, files, wall, idle, cpu
+  std::string limit;        // memory, pids, disk, shm, inodes, output, wall, idle, cpu
   std::int64_t figure = 0;  // what was reached (bytes, count or milliseconds)
   std::int64_t bound = 0;   // the bound, in the same unit
 

@@ -135,7 +135,7 @@ std::vector<PrivateMount> private_mounts(const RunRequest& request) {
 }
 
 std::vector<std::string> writable_targets(const RunRequest& request) {
-  std::vector<std::string> targets{"/tmp", "/dev/shm", "/home/build"};
+  std::vector<std::string> targets{"/tmp", "/dev/shm", "/home/build", std::string(kMessageQueues)};
   if (request.profile == Profile::step) targets.emplace_back("/workspace");
   if (request.out.count > 0) targets.emplace_back("/out");
   return targets;

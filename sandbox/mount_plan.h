@@ -45,6 +45,9 @@ const std::vector<DeviceNode>& device_nodes();
 const std::vector<std::string>& hidden_proc_entries();
 const std::vector<std::string>& read_only_proc_entries();
 
+// Where POSIX message queues are a file system (man 7 mq_overview).
+inline constexpr std::string_view kMessageQueues = "/dev/mqueue";
+
 // A memory file system that lives as long as one command.
 struct PrivateMount {
   std::string target;

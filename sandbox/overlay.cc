@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/ablation.h"
+
 namespace sandbox {
 namespace {
 
@@ -17,10 +19,10 @@ unsigned long classic_flags(MountFlags flags) {
 }
 
 std::uint64_t attribute_flags(MountFlags flags) {
-  std::uint64_t bits = MOUNT_ATTR_NOSUID;
-  if (!flags.devices) bits |= MOUNT_ATTR_NODEV;
+  std::uint64_t bits = is_left_out(Layer::nosuid_views) ? 0 : MOUNT_ATTR_NOSUID;
+  if (!flags.devices && !is_left_out(Layer::nodev_views)) bits |= MOUNT_ATTR_NODEV;
   if (flags.no_exec) bits |= MOUNT_ATTR_NOEXEC;
-  if (flags.read_only) bits |= MOUNT_ATTR_RDONLY;
+  if (flags.read_only && !is_left_out(Layer::read_only_views)) bits |= MOUNT_ATTR_RDONLY;
   return bits;
 }
 

@@ -37,6 +37,7 @@ if(PROOFHOUSE_RUNNER)
     jail/execution.cc
     jail/gpus.cc
     jail/jail.cc
+    jail/landlock.cc
     jail/launch.cc
     jail/lockdown.cc
     jail/main.cc
@@ -54,6 +55,9 @@ if(PROOFHOUSE_RUNNER)
   target_link_libraries(jail PRIVATE sandbox fmt::fmt project_warnings)
   # Nothing left to relocate: each command starts as a copy of the jail, and would copy those pages.
   target_link_options(jail PRIVATE -Wl,--as-needed -Wl,-z,now)
+  # What the tests' own jail has beside all of this (tests/attack): the switch.
+  set_property(TARGET jail PROPERTY ABLATION_SOURCES
+    ablation.cc)
 endif()
 
 if(PROOFHOUSE_RUNNER)

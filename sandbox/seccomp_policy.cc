@@ -1,6 +1,7 @@
 #include "sandbox/seccomp_policy.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -207,6 +208,16 @@ os::Result<std::vector<sock_filter>> refused_arguments(Profile profile) {
 }
 
 }  // namespace
+
+SeccompPolicy join_programs(SeccompPolicy policy) {
+  std::vector<sock_filter>& list = policy.allowed;
+  for (std::size_t at = 0; at < list.size(); ++at)
+    if (list[at].code == (BPF_RET | BPF_K) && list[at].k == SECCOMP_RET_ALLOW)
+      list[at] = {BPF_JMP | BPF_JA, 0, 0, static_cast<std::uint32_t>(list.size() - at - 1)};
+  list.insert(list.end(), policy.arguments.begin(), policy.arguments.end());
+  policy.arguments.clear();
+  return policy;
+}
 
 os::Result<SeccompPolicy> build_seccomp_policy(Profile profile) {
   SeccompPolicy policy;

@@ -27,4 +27,9 @@ struct SeccompPolicy {
 // and no System V or POSIX queues.
 os::Result<SeccompPolicy> build_seccomp_policy(Profile profile);
 
+// One program instead of two, since each costs a third of a millisecond to load: where the first
+// allows, the second decides. What the kernel makes of the two is the same: of an errno of each it
+// takes that of the list, which is loaded last.
+SeccompPolicy join_programs(SeccompPolicy policy);
+
 }  // namespace sandbox

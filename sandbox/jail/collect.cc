@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sandbox/ablation.h"
 #include "sandbox/jail/copy.h"
 #include "sandbox/os/files.h"
 
@@ -27,10 +28,18 @@ std::string why(const os::Error& error) {
   }
 }
 
+// Links are not followed, neither at the end nor on the way.
+os::Result<os::Fd> open_wanted(int source, const std::string& path, int flags) {
+  if (!is_left_out(Layer::collect_beneath))
+    return os::open_beneath(source, path, flags | O_NOFOLLOW);
+  os::Fd opened(::openat(source, path.c_str(), flags | O_CLOEXEC));
+  if (!opened.is_open()) return os::fail_errno("open");
+  return opened;
+}
+
 os::Result<CopyCounts> copy_wanted(const Collect& wanted, int source, int collected,
                                    FileOwner owner) {
-  const os::Fd opened =
-      TRY(os::open_beneath(source, wanted.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  const os::Fd opened = TRY(open_wanted(source, wanted.path, O_RDONLY | O_NONBLOCK));
   struct stat info{};
   if (::fstat(opened.get(), &info) != 0) return os::fail_errno("stat");
   const CopyRules rules{.kind = CopyKind::evidence,
@@ -80,8 +89,7 @@ os::Result<void> clear_paths(int workspace, const std::vector<std::string>& path
     const std::size_t slash = path.find_last_of('/');
     const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
     const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-    const os::Result<os::Fd> directory =
-        os::open_beneath(workspace, parent, O_RDONLY | O_DIRECTORY);
+    const os::Result<os::Fd> directory = open_wanted(workspace, parent, O_RDONLY | O_DIRECTORY);
     // Nothing there, or something that will not be collected either.
     if (!directory) continue;
     TRY_CONTEXT(os::remove_tree_at(directory->get(), name), "clear " + path);

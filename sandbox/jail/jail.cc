@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sandbox/ablation.h"
+#include "sandbox/jail/lockdown.h"
 #include "sandbox/jail/validate.h"
 #include "sandbox/wire.h"
 
@@ -30,10 +32,8 @@ os::Result<Bounds> read_bounds() {
 
 os::Result<void> set_own_limits() {
   const rlimit files{kDescriptors, kDescriptors};
-  const rlimit none{0, 0};
-  if (::setrlimit(RLIMIT_NOFILE, &files) != 0 || ::setrlimit(RLIMIT_CORE, &none) != 0)
-    return os::fail_errno("set resource limits");
-  return {};
+  if (::setrlimit(RLIMIT_NOFILE, &files) != 0) return os::fail_errno("set resource limits");
+  return is_left_out(Layer::rlimits) ? os::Result<void>() : limit_core_files();
 }
 
 // Whatever whoever started us ignores: commands inherit it from us.
@@ -112,7 +112,7 @@ os::Result<void> Jail::handle(const WorkspaceRequest& request) {
 
 os::Result<RunResult> Jail::handle(const RunRequest& request) {
   TRY(validate(request, bounds_));
-  return run(request, {});
+  return run(limits_left(request), {});
 }
 
 }  // namespace sandbox::jail

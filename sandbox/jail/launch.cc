@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "sandbox/ablation.h"
+
 namespace sandbox::jail {
 namespace {
 
@@ -93,8 +95,8 @@ os::Result<void> Launch::start() {
   jail_ = os::Fd(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   if (!jail_.is_open()) return os::fail_errno("open our own pidfd");
   setup_.jail = jail_.get();
-  const int flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD | SIGCHLD | kNamespaces |
-                    (setup_.place.network < 0 ? CLONE_NEWNET : 0);
+  const int spaces = kNamespaces | (setup_.place.network < 0 ? CLONE_NEWNET : 0);
+  const int flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD | SIGCHLD | namespaces_left(spaces);
   int pidfd = -1;
   const pid_t pid = ::clone(supervise, stacks_->supervisor.top(), flags, &setup_, &pidfd);
   // The new process may have set errno meanwhile, but only if there is one.

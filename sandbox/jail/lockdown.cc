@@ -12,12 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "sandbox/ablation.h"
 
 namespace sandbox::jail {
 namespace {
@@ -38,15 +41,6 @@ os::Result<void> empty_bounding_set() {
   return {};
 }
 
-os::Result<void> empty_capability_sets() {
-  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
-    return os::fail_errno("clear ambient capabilities");
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  const std::array<__user_cap_data_struct, 2> none{};
-  if (::syscall(SYS_capset, &header, none.data()) != 0) return os::fail_errno("clear capabilities");
-  return {};
-}
-
 os::Result<void> load_program(const std::vector<sock_filter>& filter) {
   // The kernel takes a pointer to non-const and does not write.
   std::vector<sock_filter> copy = filter;
@@ -63,11 +57,19 @@ sock_filter instruction(int code, std::uint32_t value, int if_true = 0, int if_f
 
 }  // namespace
 
+os::Result<void> limit_core_files() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_CORE, &now) != 0) return os::fail_errno("limit core files");
+  const rlim_t most = std::min<rlim_t>(now.rlim_max, 1);
+  return limit(RLIMIT_CORE, "limit core files", most, most);
+}
+
 os::Result<void> set_resource_limits(const Limits& limits) {
+  if (is_left_out(Layer::rlimits)) return {};
   const rlim_t files = static_cast<rlim_t>(limits.files);
   // The size of the tmpfs is the bound, and answers ENOSPC; this only stops offsets of exabytes.
   constexpr rlim_t kLargestFile = 1ULL << 40U;
-  TRY(limit(RLIMIT_CORE, "limit core files", 0, 0));
+  TRY(limit_core_files());
   TRY(limit(RLIMIT_NOFILE, "limit open files", files, files));
   TRY(limit(RLIMIT_FSIZE, "limit file size", kLargestFile, kLargestFile));
   TRY(limit(RLIMIT_MEMLOCK, "limit locked memory", 8U << 20U, 8U << 20U));
@@ -79,22 +81,37 @@ os::Result<void> set_resource_limits(const Limits& limits) {
 }
 
 os::Result<void> drop_privileges(int user_namespace, std::uint32_t inner) {
-  if (::setgroups(0, nullptr) != 0) return os::fail_errno("drop supplementary groups");
-  if (::setns(user_namespace, CLONE_NEWUSER) != 0) return os::fail_errno("enter user namespace");
-  TRY(empty_bounding_set());
+  const bool own_ids = !is_left_out(Layer::user_namespace);
+  if (!is_left_out(Layer::groups) && ::setgroups(0, nullptr) != 0)
+    return os::fail_errno("drop supplementary groups");
+  if (own_ids && ::setns(user_namespace, CLONE_NEWUSER) != 0)
+    return os::fail_errno("enter user namespace");
+  if (!is_left_out(Layer::bounding_set)) TRY(empty_bounding_set());
   constexpr unsigned long kSecure = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                     SECBIT_NO_CAP_AMBIENT_RAISE |
                                     SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  if (::prctl(PR_SET_SECUREBITS, kSecure, 0, 0, 0) != 0) return os::fail_errno("set securebits");
-  if (::setresgid(inner, inner, inner) != 0) return os::fail_errno("set group");
-  if (::setresuid(inner, inner, inner) != 0) return os::fail_errno("set user");
-  TRY(empty_capability_sets());
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os::fail_errno("set no_new_privs");
+  if (!is_left_out(Layer::securebits) && ::prctl(PR_SET_SECUREBITS, kSecure, 0, 0, 0) != 0)
+    return os::fail_errno("set securebits");
+  if (own_ids && ::setresgid(inner, inner, inner) != 0) return os::fail_errno("set group");
+  if (own_ids && ::setresuid(inner, inner, inner) != 0) return os::fail_errno("set user");
+  if (!is_left_out(Layer::no_new_privs) && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return os::fail_errno("set no_new_privs");
+  return {};
+}
+
+os::Result<void> drop_capabilities() {
+  if (is_left_out(Layer::capabilities)) return {};
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+    return os::fail_errno("clear ambient capabilities");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  if (::syscall(SYS_capset, &header, none.data()) != 0) return os::fail_errno("clear capabilities");
   return {};
 }
 
 os::Result<void> leave_keyrings() {
+  if (is_left_out(Layer::keyring)) return {};
   if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS)
     return os::fail_errno("join a new session keyring");
   return {};
@@ -102,7 +119,9 @@ os::Result<void> leave_keyrings() {
 
 os::Result<void> load_seccomp(const SeccompPolicy& policy) {
   // The list of calls goes last: it refuses seccomp(2) itself.
-  if (!policy.arguments.empty()) TRY(load_program(policy.arguments));
+  if (!policy.arguments.empty() && !is_left_out(Layer::seccomp_arguments))
+    TRY(load_program(policy.arguments));
+  if (is_left_out(Layer::seccomp_list)) return {};
   return load_program(policy.allowed);
 }
 

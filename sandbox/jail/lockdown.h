@@ -9,13 +9,21 @@
 
 namespace sandbox::jail {
 
-// Resource limits that no cgroup covers (man 2 setrlimit): no core files, open files, file size,
+// One byte for core files, or none where there is none left. Not none: then the kernel would still
+// start the host's handler of core files (man 5 core, "Piping core dumps to a program"), as root
+// and outside of the sandbox.
+os::Result<void> limit_core_files();
+
+// Resource limits that no cgroup covers (man 2 setrlimit): core files, open files, file size,
 // locked memory, message queues, pending signals, stack.
 os::Result<void> set_resource_limits(const Limits& limits);
 
-// Enters the user namespace as `inner` (user and group), without any capability, now or by any
-// later exec: all five sets empty, securebits locked, no_new_privs. Supplementary groups are gone.
+// Enters the user namespace as `inner` (user and group) and sees to it that no exec gains anything:
+// empty bounding set, securebits locked, no_new_privs. Supplementary groups are gone.
 os::Result<void> drop_privileges(int user_namespace, std::uint32_t inner);
+
+// Empties the other capability sets. After the filter is loaded, which the last of them may do.
+os::Result<void> drop_capabilities();
 
 // A session keyring of its own, so that the jail's keys are not reachable (man 7 keyrings).
 os::Result<void> leave_keyrings();

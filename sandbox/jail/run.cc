@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -10,16 +9,19 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/ablation.h"
 #include "sandbox/jail/collect.h"
 #include "sandbox/jail/jail.h"
+#include "sandbox/jail/landlock.h"
 #include "sandbox/overlay.h"
 
 namespace sandbox::jail {
 
 namespace {
 
-// The gap that is slower, not weaker.
+// The gaps that leave the level full: one is slower, not weaker; the other is a second guard.
 constexpr std::string_view kIdmapGap = "idmap";
+constexpr std::string_view kLandlockGap = "landlock";
 
 Outcome outcome_of(const Ending& ending, const CgroupStats& stats) {
   if (ending.failed)
@@ -75,19 +77,6 @@ Usage usage_of(const Ending& ending, const CgroupStats& stats) {
   return usage;
 }
 
-// One program instead of two, since each costs a third of a millisecond to load: where the first
-// allows, the second decides. What the kernel makes of the two is the same: of an errno of each it
-// takes that of the list, which is loaded last.
-SeccompPolicy join_programs(SeccompPolicy policy) {
-  std::vector<sock_filter>& list = policy.allowed;
-  for (std::size_t at = 0; at < list.size(); ++at)
-    if (list[at].code == (BPF_RET | BPF_K) && list[at].k == SECCOMP_RET_ALLOW)
-      list[at] = {BPF_JMP | BPF_JA, 0, 0, static_cast<std::uint32_t>(list.size() - at - 1)};
-  list.insert(list.end(), policy.arguments.begin(), policy.arguments.end());
-  policy.arguments.clear();
-  return policy;
-}
-
 // For execve(2), which does not write to them.
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> list;
@@ -103,7 +92,10 @@ os::Result<const SeccompPolicy*> Jail::policy(Profile profile) {
   const auto known = policies_.find(profile);
   if (known != policies_.end()) return &known->second;
   SeccompPolicy made = TRY(build_seccomp_policy(profile));
-  return &policies_.emplace(profile, join_programs(std::move(made))).first->second;
+  // Apart only where one of them is left out.
+  if (!is_left_out(Layer::seccomp_list) && !is_left_out(Layer::seccomp_arguments))
+    made = join_programs(std::move(made));
+  return &policies_.emplace(profile, std::move(made)).first->second;
 }
 
 os::Result<os::Fd> Jail::make_run_directory(const std::string& id) {
@@ -173,7 +165,10 @@ os::Result<void> Jail::prepare_mounts(const RunRequest& request, RunParts& parts
 
 os::Result<void> Jail::prepare_limits(const RunRequest& request, RunParts& parts) {
   parts.ready.emplace(TRY(take_ready(request.domain)));
-  const std::vector<int> cpus(bounds_.cpus.begin(), bounds_.cpus.begin() + request.limits.cpus);
+  const std::ptrdiff_t count =
+      is_left_out(Layer::cpuset) ? std::ssize(bounds_.cpus) : std::ptrdiff_t{request.limits.cpus};
+  const std::vector<int> cpus(bounds_.cpus.begin(), bounds_.cpus.begin() + count);
+  if (landlock_abi() == 0) parts.gaps.emplace_back(kLandlockGap);
   for (std::string& gap : TRY(parts.ready->group.apply(request.limits, cpus, parts.gpus))) {
     if (std::ranges::find(bounds_.gaps_allowed, gap) == bounds_.gaps_allowed.end())
       return os::fail(os::Code::unavailable, "this host cannot enforce " + gap);
@@ -283,11 +278,15 @@ os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const 
   note_full(parts.file_system.get(), disk, inodes);
   note_full(parts.out_mount.get(), disk, inodes);
   const auto size = static_cast<std::int64_t>(limits.disk.count);
+  const auto shm = static_cast<std::int64_t>(limits.shm.count);
   if (disk) result.limits_hit.push_back({"disk", size, size});
+  if (ending.ended && ending.ended->shm_full != 0) result.limits_hit.push_back({"shm", shm, shm});
   if (inodes) result.limits_hit.push_back({"inodes", limits.inodes, limits.inodes});
   std::ranges::sort(parts.gaps);
   parts.gaps.erase(std::ranges::unique(parts.gaps).begin(), parts.gaps.end());
-  const auto is_weaker = [](const std::string& gap) { return gap != kIdmapGap; };
+  const auto is_weaker = [](const std::string& gap) {
+    return gap != kIdmapGap && gap != kLandlockGap;
+  };
   result.level = std::ranges::any_of(parts.gaps, is_weaker) ? "reduced" : "full";
   result.gaps = parts.gaps;
   if (ending.failed) return {};

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/ablation.h"
 #include "sandbox/overlay.h"
 
 namespace sandbox::jail {
@@ -215,6 +216,7 @@ os::Result<void> make_devices(const std::string& dev, std::uint32_t owner,
   TRY(make_link("/proc/self/fd/1", dev + "/stdout"));
   TRY(make_link("/proc/self/fd/2", dev + "/stderr"));
   TRY(make_directory(dev + "/shm"));
+  TRY(make_directory(dev + "/mqueue"));
   if (::mount(nullptr, dev.c_str(), nullptr,
               MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr) != 0)
     return os::fail_errno("make /dev read-only");
@@ -268,6 +270,7 @@ os::Result<void> Stage::build_root(const std::string& root, Domain domain, UserN
   for (const HostEntry& entry : host_) TRY(show_entry(entry, root, owner, space));
   TRY(make_devices(root + "/dev", owner));
   if (grants_.programs.is_open()) TRY(show("/programs", root + "/proofhouse", space));
+  if (is_left_out(Layer::read_only_root)) return {};
   if (::mount(nullptr, root.c_str(), nullptr,
               MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0)
     return os::fail_errno("make the root read-only");

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "sandbox/ablation.h"
+#include "sandbox/jail/landlock.h"
 #include "sandbox/jail/raw_call.h"
 #include "sandbox/os/fd.h"
 
@@ -52,6 +54,8 @@ Report failure(const os::Error& error) {
 }
 
 os::Result<void> set_up_host_name() {
+  // Without a namespace of its own these would be the host's.
+  if (is_left_out(Layer::uts_namespace)) return {};
   constexpr std::string_view kName = "proofhouse";
   if (::sethostname(kName.data(), kName.size()) != 0) return os::fail_errno("set host name");
   // The domain name would otherwise be the host's.
@@ -62,6 +66,7 @@ os::Result<void> set_up_host_name() {
 os::Result<void> join_cgroup(const std::vector<int>& descriptors) {
   for (const int descriptor : descriptors)
     if (::write(descriptor, "0", 1) != 1) return os::fail_errno("join cgroup");
+  if (is_left_out(Layer::cgroup_namespace)) return {};
   // From here on the command's own group is the root that it can see.
   if (::unshare(CLONE_NEWCGROUP) != 0 && errno != EINVAL)
     return os::fail_errno("unshare cgroup namespace");
@@ -83,6 +88,7 @@ os::Result<void> set_descriptors(const Order& order) {
   if (input < 0) return os::fail_errno("open /dev/null");
   if (::dup2(input, 0) < 0 || ::dup2(order.output, 1) < 0 || ::dup2(order.error_output, 2) < 0)
     return os::fail_errno("set descriptors");
+  if (is_left_out(Layer::close_descriptors)) return {};
   if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return os::fail_errno("close descriptors");
   return {};
 }
@@ -90,7 +96,7 @@ os::Result<void> set_descriptors(const Order& order) {
 // What needs no order.
 os::Result<void> prepare_command(const Place& place) {
   TRY(join_cgroup(place.join));
-  if (::setsid() < 0) return os::fail_errno("start a session");
+  if (!is_left_out(Layer::session) && ::setsid() < 0) return os::fail_errno("start a session");
   ::umask(022);
   TRY(leave_keyrings());
   reset_signals();
@@ -108,18 +114,27 @@ os::Result<void> await_order(const CommandSetup& setup) {
   return {};
 }
 
+os::Result<os::Fd> landlock_rules(const RunRequest& request) {
+  if (is_left_out(Layer::landlock)) return os::Fd();
+  return make_landlock_rules(writable_targets(request));
+}
+
 // Everything up to exec. No memory may be held at that moment: the jail would never get it back.
 os::Result<void> run_command(const CommandSetup& setup) {
   TRY(prepare_command(setup.place));
   TRY(await_order(setup));
   const Order& order = setup.order;
   TRY(furnish_root(setup.place, order));
-  TRY(set_resource_limits(order.request->limits));
   if (::chdir(working_directory(*order.request).c_str()) != 0)
     return os::fail_errno("enter " + working_directory(*order.request));
   TRY(set_descriptors(order));
+  // Made before the limit of open files, which the jail's own already exceed perhaps.
+  const os::Fd rules = TRY(landlock_rules(*order.request));
+  TRY(set_resource_limits(order.request->limits));
   TRY(drop_privileges(setup.place.user_namespace, kInnerUid));
+  TRY(restrict_by_landlock(rules));
   TRY(load_seccomp(*order.seccomp));
+  TRY(drop_capabilities());
   ::execve(order.arguments[0], order.arguments.data(), order.environment.data());
   return os::fail_errno("execute " + order.request->command[0]);
 }
@@ -133,24 +148,32 @@ int become_command(void* argument) {
 // Nothing of the supervisor is of use to the command, and it has no right of its own.
 os::Result<void> confine_supervisor(const CommandSetup& setup) {
   TRY(leave_keyrings());
-  TRY(drop_privileges(setup.place.user_namespace, kSupervisorUid));
+  if (!is_left_out(Layer::supervisor_rights)) {
+    const bool own_user = !is_left_out(Layer::supervisor_user);
+    TRY(drop_privileges(setup.place.user_namespace, own_user ? kSupervisorUid : kInnerUid));
+    TRY(drop_capabilities());
+  }
   // A table of its own, in which only the report is open.
   const auto report = static_cast<unsigned>(setup.report);
   if (::close_range(report + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 ||
       ::close_range(0, report - 1, 0) != 0)
     return os::fail_errno("close descriptors of the supervisor");
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return os::fail_errno("become undumpable");
+  const int dumpable = is_left_out(Layer::undumpable) ? 1 : 0;
+  if (::prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0) != 0) return os::fail_errno("become undumpable");
   // After the change of user, which clears it.
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return os::fail_errno("set death signal");
+  const int death = is_left_out(Layer::death_signal) ? 0 : SIGKILL;
+  if (::prctl(PR_SET_PDEATHSIG, death, 0, 0, 0) != 0) return os::fail_errno("set death signal");
   pollfd jail{setup.report, 0, 0};
   if (::poll(&jail, 1, 0) > 0 && (jail.revents & POLLERR) != 0) ::_exit(0);
+  // It cannot be loaded without no_new_privs.
+  if (is_left_out(Layer::supervisor_filter) || is_left_out(Layer::no_new_privs)) return {};
   return load_supervisor_filter();
 }
 
-void note_full(const char* path, Report& report) {
+void note_full(const char* path, std::uint32_t& is_full, Report& report) {
   struct statfs info{};
   if (raw_call(SYS_statfs, raw_address(path), raw_address(&info)) != 0) return;
-  if (info.f_bavail == 0) report.disk_full = 1;
+  if (info.f_bavail == 0) is_full = 1;
   if (info.f_ffree == 0) report.inodes_full = 1;
 }
 
@@ -164,12 +187,21 @@ void note_full(const char* path, Report& report) {
       what.kind = Report::Kind::ended;
       what.status = status;
       what.time_ns = now_ns();
-      for (const char* path : {"/tmp", "/dev/shm", "/home/build"}) note_full(path, what);
+      for (const char* path : {"/tmp", "/home/build"}) note_full(path, what.disk_full, what);
+      note_full("/dev/shm", what.shm_full, what);
       tell(report, what);
     }
     // Children of others may become ours at any time, of which no signal tells process 1.
     if (ended == -ECHILD) raw_call(SYS_poll, 0, 0, 10);
   }
+}
+
+// The namespace given, or the new one that the supervisor was started in.
+os::Result<void> enter_network(int network) {
+  if (is_left_out(Layer::net_namespace)) return {};
+  if (network < 0) return raise_loopback();
+  if (::setns(network, CLONE_NEWNET) != 0) return os::fail_errno("enter network namespace");
+  return {};
 }
 
 os::Result<void> prepare_supervisor(const CommandSetup& setup) {
@@ -178,10 +210,7 @@ os::Result<void> prepare_supervisor(const CommandSetup& setup) {
   pollfd jail{setup.jail, POLLIN, 0};
   if (::poll(&jail, 1, 0) > 0) ::_exit(0);
   const Place& place = setup.place;
-  if (place.network < 0)
-    TRY(raise_loopback());
-  else if (::setns(place.network, CLONE_NEWNET) != 0)
-    return os::fail_errno("enter network namespace");
+  TRY(enter_network(place.network));
   TRY(set_up_host_name());
   return enter_root(place);
 }

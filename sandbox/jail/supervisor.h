@@ -64,8 +64,9 @@ struct Report {
   Kind kind = Kind::failed;
   std::int32_t status = 0;        // ended: as of waitpid(2)
   std::int32_t error_number = 0;  // failed
-  std::uint32_t disk_full = 0;    // ended: /tmp, /dev/shm or HOME had no byte left
-  std::uint32_t inodes_full = 0;  // ended: … no inode left
+  std::uint32_t disk_full = 0;    // ended: /tmp or HOME had no byte left
+  std::uint32_t shm_full = 0;     // ended: /dev/shm had no byte left
+  std::uint32_t inodes_full = 0;  // ended: one of the three had no inode left
   std::int64_t time_ns = 0;       // CLOCK_MONOTONIC
   std::array<char, 160> step{};   // failed: which step
 };

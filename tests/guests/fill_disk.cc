@@ -1,5 +1,5 @@
-// Writes a file in the current directory until nothing more fits or 1 GiB is there. Prints how many
-// KiB fitted; exits 0 when the file system was full.
+// Writes a file (`filler` in the current directory, or the path given) until nothing more fits or 1
+// GiB is there. Prints how many KiB fitted; exits 0 when the file system was full.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,8 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 
-int main() {
-  const int file = ::open("filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+int main(int count, char** arguments) {
+  const char* const path = count > 1 ? arguments[1] : "filler";
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   static const std::array<char, 65536> kBlock{};
   for (long written = 0; written < 1L << 30U;) {
     const ssize_t put = ::write(file, kBlock.data(), kBlock.size());

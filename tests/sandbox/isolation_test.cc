@@ -77,7 +77,7 @@ TEST_F(Isolation, ShowsNothingOfTheHostButItsToolchain) {
                           "do test ! -e $p || echo $p; done; ls -A /tmp /home/build /dev/shm"),
       "/dev/shm:\n\n/home/build:\n\n/tmp:\n");
   EXPECT_EQ(print("dev", "ls /dev"),
-            "fd\nfull\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\n");
+            "fd\nfull\nmqueue\nnull\nrandom\nshm\nstderr\nstdin\nstdout\nurandom\nzero\n");
 }
 
 TEST_F(Isolation, HidesHostPathsInItsListOfMounts) {

@@ -75,7 +75,7 @@ os::Fd JailTest::launch() {
   const os::Fd grants_fd = open_directory(grants);
   const os::Fd programs_fd = open_directory(programs);
   sandbox::JailStart start;
-  start.program = program_path("jail");
+  start.program = program.empty() ? program_path("jail").string() : program;
   start.bounds = bounds;
   start.attempt_directory = attempt_fd.get();
   start.trees = trees_fd.get();

@@ -62,6 +62,7 @@ class JailTest : public ::testing::Test {
   std::string repository;  ///< Path, empty: not given.
   std::string lower;       ///< Path of the directory behind kDirectoryFd, empty: not given.
   std::string grants;      ///< Path of the directory of GPU grants, empty: not given.
+  std::string program;     ///< Path of the jail's program, empty: the usual one.
   std::string programs;    ///< Path of what becomes /proofhouse, empty: not given.
   std::unique_ptr<sandbox::JailClient> client;
   std::optional<os::ChildProcess> jail;

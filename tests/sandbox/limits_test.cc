@@ -228,6 +228,16 @@ TEST_F(LimitsTest, FullDiskRefusesWritesAndIsKnown) {
   EXPECT_LE(std::stol(head("fill_disk")), 16 << 10);
 }
 
+TEST_F(LimitsTest, FullSharedMemoryIsToldApartFromTheDisk) {
+  RunRequest filler = guest("fill_disk", {"/dev/shm/full"});
+  filler.limits.shm = os::Bytes{4U << 20U};
+  const RunResult result = timed(filler);
+  EXPECT_EQ(result.outcome, Outcome::exited(0));
+  ASSERT_NE(find(result, "shm"), nullptr);
+  EXPECT_EQ(find(result, "shm")->bound, 4 << 20);
+  EXPECT_EQ(find(result, "disk"), nullptr);
+}
+
 TEST_F(LimitsTest, FilesWithoutEndRunOutOfInodes) {
   RunRequest filler = guest("fill_inodes");
   filler.limits.inodes = 300;
