@@ -1,0 +1,10 @@
+# Builds the library with its tests and its harness.
+set -eu
+mkdir -p out
+flags="-std=c++17 -O1 -Wall -Isrc -Itests -Ichecks -pthread"
+g++ $flags -c src/*.cc
+mv ./*.o out/
+g++ $flags -o out/tally_test tests/tally_test.cc out/*.o &
+g++ $flags -o out/work checks/work.cc out/*.o &
+wait %1
+wait %2
