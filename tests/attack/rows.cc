@@ -322,7 +322,7 @@ std::vector<Row> exhaust_rows() {
        "outlive the command in a session of its own",
        {guest, "leave_daemon"},
        "held none is left",
-       {{kill_group}},
+       {{kill_group, pid_namespace}},
        Scene::orphan},
       {"S4.killed_jail",
        "outlive a jail that is killed",
