@@ -179,4 +179,72 @@ TEST_F(CheckCommandLine, SaysWhichRevisionDoesNotExist) {
       start(tests::program_path("proofhouse"), {"check", "--base", "no-such-tag"}, false).code, 5);
 }
 
+// A step of the subject's code leaves out/y.npy, 4 x 3 single-precision numbers, and out/note.
+constexpr std::string_view kComparing = R"(version: 1
+subject: [src/**]
+limits: {cpus: 1, memory: 256MiB, disk: 64MiB, wall: 60s, idle: 30s, total: 3m}
+steps:
+  work: {run: python3 src/work.py, outputs: {out: out/}}
+gates:
+  same: {kind: determinism, step: work, outputs: [out]}
+  close: {kind: parity, step: work, outputs: {out/y.npy: {reference: base, rtol: 1e-3}}}
+)";
+
+constexpr std::string_view kWork = R"py(import os, struct
+values = [float(i + 1) for i in range(12)]
+note = "steady"
+CHANGE
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }\n".encode()
+os.makedirs("out", exist_ok=True)
+with open("out/y.npy", "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    file.write(struct.pack("<12f", *values))
+with open("out/note", "w") as file:
+    file.write("note: " + note + "\n")
+)py";
+
+class CheckComparing : public CheckCommandLine {
+ protected:
+  // The program with one more line, committed.
+  void work(const std::string& change, const std::string& message) {
+    std::string text(kWork);
+    text.replace(text.find("CHANGE"), 6, change);
+    write("src/work.py", text);
+    commit(message);
+  }
+  void SetUp() override {
+    CheckCommandLine::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    write("proofhouse.yaml", kComparing);
+    work("", "base with a program");
+  }
+};
+
+TEST_F(CheckComparing, CatchesAStepThatLeavesOtherBytesEachTime) {
+  work("note = os.urandom(8).hex()", "random");
+  const Ended end = check();
+  EXPECT_EQ(end.code, 1) << end.output;
+  EXPECT_TRUE(holds(end.output, "out/note (byte ")) << end.output;
+  EXPECT_TRUE(holds(end.output, "in another")) << end.output;
+}
+
+TEST_F(CheckComparing, LetsArraysDifferWithinTheirTolerance) {
+  work("values = [v * 1.0001 for v in values]", "near");
+  const Ended end = check();
+  EXPECT_EQ(end.code, 0) << end.output;
+}
+
+TEST_F(CheckComparing, CatchesOneWrongRowAndNaNOnBothSides) {
+  work("values[6:9] = [0.0, 0.0, 0.0]", "wrong row");
+  Ended end = check();
+  EXPECT_EQ(end.code, 1) << end.output;
+  EXPECT_TRUE(holds(end.output, "out/y.npy[2, 0]")) << end.output;
+  EXPECT_TRUE(holds(end.output, "0 is its value, 7 the reference's")) << end.output;
+  work("values[0] = float('nan')", "not a number");
+  work("values[0] = float('nan') # still", "not a number on both sides");
+  end = check();
+  EXPECT_EQ(end.code, 1) << end.output;
+  EXPECT_TRUE(holds(end.output, "NaN, which is never near")) << end.output;
+}
+
 }  // namespace
