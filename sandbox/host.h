@@ -16,8 +16,8 @@ struct Feature {
                          // cgroup_cpu, device_denial, idmap, cgroup_unified, landlock, psi …
   bool required = true;  // missing: no sandbox, unless allowed by name in sandbox.allow_gaps
   bool present = false;
-  std::string detail;    // what was found, or why it is missing
-  std::string remedy;    // the next step for the operator when missing
+  std::string detail;  // what was found, or why it is missing
+  std::string remedy;  // the next step for the operator when missing
 };
 
 // Tries each feature for real (makes and removes a namespace, a cgroup, a mount in a child).

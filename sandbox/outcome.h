@@ -21,11 +21,11 @@ enum class OutcomeKind : std::uint8_t {
 // One ending. Only the fields of its kind are set, all others are zero or empty.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::setup_failed;
-  int code = 0;            // exited
-  int signal = 0;          // signalled
-  std::string limit;       // timed_out, killed
-  std::string step;        // setup_failed: the step of the jail, for example "mount /proc"
-  int error_number = 0;    // setup_failed: errno, 0 if there was none
+  int code = 0;          // exited
+  int signal = 0;        // signalled
+  std::string limit;     // timed_out, killed
+  std::string step;      // setup_failed: the step of the jail, for example "mount /proc"
+  int error_number = 0;  // setup_failed: errno, 0 if there was none
 
   static Outcome exited(int code);
   static Outcome signalled(int signal);

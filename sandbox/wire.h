@@ -1,10 +1,11 @@
 // Wire: values of the sandbox as JSON, for the jail's socket, sealed bounds and stored evidence.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "sandbox/request.h"
 

@@ -205,9 +205,8 @@ os::Result<void> ExecutorLoop::sweep(const Living& ended) const {
     TRY(group->remove());
   else if (group.error().code != os::Code::not_found)
     return std::unexpected(group.error());
-  const bool is_last = std::ranges::none_of(living_, [](const auto& entry) {
-    return entry.second.state == AttemptState::running;
-  });
+  const bool is_last = std::ranges::none_of(
+      living_, [](const auto& entry) { return entry.second.state == AttemptState::running; });
   if (is_last) TRY(cgroups_.sweep("proofhouse-" + options_.instance));
   return {};
 }

@@ -1,11 +1,12 @@
 #include "sandbox/os/digest.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 
 namespace os {
 

@@ -103,7 +103,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
 
 Result<std::string> read_file_at(int directory, const std::string& path, std::size_t limit) {
   const Fd file = TRY(open_beneath(directory, path, O_RDONLY | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail_errno("stat " + path);
   if (!S_ISREG(info.st_mode)) return fail(Code::invalid, path + " is not a regular file");
   return TRY_CONTEXT(read_all(file.get(), limit), "read " + path);
@@ -129,7 +129,7 @@ Result<void> make_directories(const std::string& path, mode_t mode) {
     if (::mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST)
       return fail_errno("make directory " + prefix);
   }
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return fail_errno("stat " + path);
   if (!S_ISDIR(info.st_mode)) return fail(Code::conflict, path + " is not a directory");
   return {};

@@ -56,10 +56,10 @@ std::string make_ulid() {
   static std::mutex mutex;
   static std::uint64_t last = 0;
   static std::array<std::uint8_t, 10> tail{};
-  const auto now = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::system_clock::now().time_since_epoch())
-          .count());
+  const auto now =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                     std::chrono::system_clock::now().time_since_epoch())
+                                     .count());
   const std::scoped_lock lock(mutex);
   if (now > last || !increment(tail)) {
     last = std::max(now, last + (now > last ? 0U : 1U));

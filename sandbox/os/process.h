@@ -24,18 +24,18 @@ struct ExitStatus {
 
 // What to start. Descriptors not named here never reach the child.
 struct SpawnRequest {
-  std::string program;                 // path; looked up in PATH only if `search_path`
-  std::vector<std::string> arguments;  // without argv[0]
-  std::vector<std::string> environment;  // NAME=value; exactly these
-  std::string directory;                 // working directory, empty: ours
-  int standard_input = -1;   // borrowed; -1: /dev/null
-  int standard_output = -1;  // borrowed; -1: /dev/null
-  int standard_error = -1;   // borrowed; -1: ours
+  std::string program;                           // path; looked up in PATH only if `search_path`
+  std::vector<std::string> arguments;            // without argv[0]
+  std::vector<std::string> environment;          // NAME=value; exactly these
+  std::string directory;                         // working directory, empty: ours
+  int standard_input = -1;                       // borrowed; -1: /dev/null
+  int standard_output = -1;                      // borrowed; -1: /dev/null
+  int standard_error = -1;                       // borrowed; -1: ours
   std::vector<std::pair<int, int>> descriptors;  // (ours, number in the child, 64..511), borrowed
-  bool new_session = false;       // setsid: no signal of our terminal reaches it
-  bool die_with_parent = false;   // PR_SET_PDEATHSIG SIGKILL
+  bool new_session = false;                      // setsid: no signal of our terminal reaches it
+  bool die_with_parent = false;                  // PR_SET_PDEATHSIG SIGKILL
   bool search_path = false;
-  std::optional<uid_t> uid;       // setresuid/gid and no supplementary groups, before exec
+  std::optional<uid_t> uid;  // setresuid/gid and no supplementary groups, before exec
   std::optional<gid_t> gid;
 };
 

@@ -1,13 +1,13 @@
 #include "sandbox/os/units.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
 #include <limits>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace os {
 namespace {

@@ -127,9 +127,9 @@ class Places {
 
 }  // namespace detail
 
-// `PROGRAM IN OUT`: calls `function(Input, Answer&)` once for each frame of IN/calls.bin, and writes
-// OUT/answers.bin when all calls are done. Returns main's result: 0, or 2 where files cannot be read
-// or written.
+// `PROGRAM IN OUT`: calls `function(Input, Answer&)` once for each frame of IN/calls.bin, and
+// writes OUT/answers.bin when all calls are done. Returns main's result: 0, or 2 where files cannot
+// be read or written.
 template <class Function>
 int work(int argc, char** argv, Function function) {
   if (argc != 3) return std::fprintf(stderr, "usage: %s IN OUT\n", argv[0]), 2;

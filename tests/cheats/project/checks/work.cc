@@ -42,6 +42,4 @@ void answer_one(proofhouse::Input in, proofhouse::Answer& answer) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return proofhouse::work(argc, argv, answer_one);
-}
+int main(int argc, char** argv) { return proofhouse::work(argc, argv, answer_one); }
