@@ -98,7 +98,9 @@ TEST(Wire, BoundsReadBackAsTheyWere) {
                       .cpus = {0, 3},
                       .memory = os::Bytes{1},
                       .gaps_allowed = {"idmap"},
-                      .read_only_paths = {"/opt/tool"}};
+                      .read_only_paths = {"/opt/tool"},
+                      .driver_files = {},
+                      .ahead = {}};
   EXPECT_EQ(decode_bounds(encode(bounds)).value(), bounds);
   EXPECT_FALSE(decode_bounds(encode(Request(full_run()))).has_value());
 }
