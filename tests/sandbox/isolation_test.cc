@@ -67,10 +67,10 @@ TEST_F(Isolation, HasDescriptors0To2Only) {
 
 TEST_F(Isolation, ShowsNothingOfTheHostButItsToolchain) {
   write_file(*directory / "secret", "secret");
-  EXPECT_EQ(
-      print("ls", "ls -A /"),
-      "bin\ndev\netc\nhome\nin\nlib\nlib64\nneeds\nout\nproc\nproofhouse\nsbin\ntmp\nusr\nvar\n"
-      "workspace\n");
+  EXPECT_EQ(print("ls", "ls -A /"),
+            "bin\ndev\ndriver\netc\nhome\nin\nlib\nlib64\nneeds\nout\nproc\nproofhouse\nsbin\ntmp\n"
+            "usr\nvar\n"
+            "workspace\n");
   EXPECT_EQ(
       print("absent", "test ! -e " + (*directory / "secret") +
                           "; for p in /root /sys /run /boot /etc/shadow /etc/ssh /work /var/lib;"
