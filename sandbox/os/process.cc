@@ -27,55 +27,46 @@ constexpr int kStaging = 512;
 
 bp::error_code last_error() { return {errno, boost::system::system_category()}; }
 
-// Boost.Process initializer: what happens in the child between fork and exec.
+// What a child does between fork and exec. Everything is made before the fork: another thread may
+// have held an allocator's lock at that moment, and in the child nobody would ever release it.
 class Setup {
  public:
-  explicit Setup(const SpawnRequest& request) : request_(request), parent_(::getpid()) {
+  explicit Setup(const SpawnRequest& request)
+      : request_(request), parent_(::getpid()), descriptors_(request.descriptors) {
     for (const std::string& entry : request.environment) environment_.push_back(entry.c_str());
     environment_.push_back(nullptr);
+    descriptors_.emplace_back(request.standard_input, STDIN_FILENO);
+    descriptors_.emplace_back(request.standard_output, STDOUT_FILENO);
+    descriptors_.emplace_back(request.standard_error < 0 ? STDERR_FILENO : request.standard_error,
+                              STDERR_FILENO);
   }
 
-  bp::error_code on_setup(bp::posix::default_launcher& launcher, const bp::filesystem::path&,
-                          const char* const*) {
-    launcher.env = environment_.data();
-    for (const auto& [ours, theirs] : request_.descriptors) launcher.fd_whitelist.push_back(theirs);
-    return {};
-  }
+  char* const* environment() const { return const_cast<char* const*>(environment_.data()); }
 
-  bp::error_code on_exec_setup(bp::posix::default_launcher& launcher, const bp::filesystem::path&,
-                               const char* const*) {
-    // Boost wants this list in order, and appends its own pipe to it.
-    std::ranges::sort(launcher.fd_whitelist);
-    if (request_.new_session && ::setsid() < 0) return last_error();
-    if (!pass_descriptors() || !drop_rights()) return last_error();
+  // In the child. False, with errno, where a step failed.
+  bool enter() {
+    if (request_.new_session && ::setsid() < 0) return false;
+    if (!pass_descriptors() || !drop_rights()) return false;
     if (request_.die_with_parent) {
-      if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return last_error();
+      if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
       if (::getppid() != parent_) ::_exit(EXIT_FAILURE);
     }
-    if (!request_.directory.empty() && ::chdir(request_.directory.c_str()) != 0)
-      return last_error();
+    if (!request_.directory.empty() && ::chdir(request_.directory.c_str()) != 0) return false;
     ::signal(SIGPIPE, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    return {};
+    return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
   }
 
  private:
   bool pass_descriptors() {
-    std::vector<std::pair<int, int>> all = request_.descriptors;
-    all.emplace_back(request_.standard_input, STDIN_FILENO);
-    all.emplace_back(request_.standard_output, STDOUT_FILENO);
-    all.emplace_back(request_.standard_error < 0 ? STDERR_FILENO : request_.standard_error,
-                     STDERR_FILENO);
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (auto& [ours, theirs] : all) {
+    for (auto& [ours, theirs] : descriptors_) {
       ours = ::fcntl(ours < 0 ? null : ours, F_DUPFD_CLOEXEC, kStaging);
       if (ours < 0) return false;
     }
-    // Boost 1.81 leaves open what lies between the numbers of its list.
     if (::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
-    for (const auto& [ours, theirs] : all)
+    for (const auto& [ours, theirs] : descriptors_)
       if (::dup2(ours, theirs) < 0) return false;
     return true;
   }
@@ -89,7 +80,60 @@ class Setup {
 
   const SpawnRequest& request_;
   pid_t parent_;
+  std::vector<std::pair<int, int>> descriptors_;
   std::vector<const char*> environment_;
+};
+
+// A launcher as those of Boost.Process. Its default one asks the I/O services of the child after
+// the fork, and so allocates there; where exec fails it runs exit handlers there and leaves a
+// zombie.
+class Launcher : private bp::posix::default_launcher {
+ public:
+  bp::process operator()(boost::asio::any_io_executor executor, bp::error_code& error,
+                         const bp::filesystem::path& program,
+                         const std::vector<std::string>& arguments, Setup& setup) {
+    char* const* const argv = const_cast<char* const*>(build_argv_(program, arguments));
+    const auto give_up = [&] {
+      error = last_error();
+      return bp::process(executor);
+    };
+    std::array<int, 2> raw{};
+    if (::pipe2(raw.data(), O_CLOEXEC) != 0) return give_up();
+    const Fd reader(raw[0]);
+    Fd low(raw[1]);
+    // Above every number that the child is given.
+    Fd writer(::fcntl(low.get(), F_DUPFD_CLOEXEC, kStaging));
+    if (!writer.is_open()) return give_up();
+    pid = ::fork();
+    if (pid == 0) {
+      if (setup.enter()) ::execve(program.c_str(), argv, setup.environment());
+      const int number = errno;
+      [[maybe_unused]] const ssize_t told = ::write(writer.get(), &number, sizeof number);
+      ::_exit(EXIT_FAILURE);
+    }
+    if (pid < 0) return give_up();
+    low.close();
+    writer.close();
+    error = read_failure(reader.get());
+    if (error) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      return bp::process(executor);
+    }
+    return bp::process(executor, pid);
+  }
+
+ private:
+  // Until exec has closed the other end: what the child says, or nothing.
+  static bp::error_code read_failure(int pipe) {
+    int number = 0;
+    ssize_t got = 0;
+    do {
+      got = ::read(pipe, &number, sizeof number);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return last_error();
+    return got == 0 ? bp::error_code() : bp::error_code(number, boost::system::system_category());
+  }
 };
 
 Result<std::string> find_program(const SpawnRequest& request) {
@@ -109,9 +153,8 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnRequest& request) {
   boost::asio::io_context context;
   bp::error_code error;
   Setup setup(request);
-  // With the executor instead of its context: that overload drops the error and throws.
-  auto process = bp::posix::default_launcher()(
-      context.get_executor(), error, bp::filesystem::path(program), request.arguments, setup);
+  bp::process process = Launcher()(context.get_executor(), error, bp::filesystem::path(program),
+                                   request.arguments, setup);
   if (error) return fail_errno(error.value(), "start " + program);
   const pid_t pid = static_cast<pid_t>(process.id());
   process.detach();

@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -161,6 +165,43 @@ TEST(Process, RunsAsAnotherUserWithoutGroups) {
   request.gid = 12'346;
   request.directory = "/";
   EXPECT_EQ(output_of(request), "12345\n12346\n12346\n");
+}
+
+// Allocates from ever new stacks: of these a sanitizer keeps books, under locks of its own.
+void allocate(int depth, std::uint64_t path) {
+  const auto memory = std::make_unique<std::uint64_t>(path);
+  if (depth == 0) return;
+  if ((*memory & 1U) != 0)
+    allocate(depth - 1, path >> 1U);
+  else
+    allocate(depth - 1, path >> 1U | 1ULL << 63U);
+}
+
+TEST(Process, StartsWhateverOtherThreadsHold) {
+  std::vector<std::jthread> threads;
+  for (std::uint64_t number = 1; number <= 3; ++number)
+    threads.emplace_back([number](const std::stop_token& stop) {
+      for (std::uint64_t path = number; !stop.stop_requested();
+           path = path * 6364136223846793005U + 1)
+        allocate(24, path);
+    });
+  SpawnRequest request;
+  request.program = "/bin/true";
+  for (int round = 0; round < 100; ++round)
+    ASSERT_TRUE(run_captured(request, seconds(20)).value().status.is_success()) << round;
+}
+
+TEST(Process, LeavesNothingBehindWhereItCannotStart) {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  SpawnRequest request;
+  request.program = "/nowhere/program";
+  EXPECT_FALSE(ChildProcess::spawn(request).has_value());
+  // Its last moments may take a while.
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_LE(::waitpid(-1, nullptr, WNOHANG), 0) << "a zombie is left";
+    std::this_thread::sleep_for(milliseconds(10));
+  }
 }
 
 TEST(RunCaptured, IsBoundedInTimeAndSize) {
