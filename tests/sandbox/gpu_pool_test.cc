@@ -72,12 +72,12 @@ class Pool : public ::testing::Test {
 
   // Until the child holds the first GPU's node.
   void wait_for_holder(pid_t child) {
-    const GpuNode node{"nvidia0", FakeGpus::kMajor, 0};
+    const GpuNode node{"nvidia0", gpus.major_number(), 0};
     while (!node_users({node}).contains(child))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
-  FakeGpus gpus{4};
+  FakeGpus gpus{4, FakeGpus::own_major()};
 
  private:
   std::unique_ptr<GpuPool> pool_;
@@ -91,7 +91,7 @@ TEST_F(Pool, ListsWhatTheLibraryAndTheNodesSay) {
   EXPECT_EQ(list[2].reason, "");
   const Gpu& gpu = pool().inventory().gpus[2];
   ASSERT_EQ(gpu.nodes.size(), 3U);
-  EXPECT_EQ(gpu.nodes[2], (GpuNode{"nvidia2", FakeGpus::kMajor, 2}));
+  EXPECT_EQ(gpu.nodes[2], (GpuNode{"nvidia2", gpus.major_number(), 2}));
   std::vector<std::string> names;
   for (const DriverFile& file : pool().inventory().driver_files) names.push_back(file.name);
   EXPECT_EQ(names, (std::vector<std::string>{"libcuda.so.1.0", "libcuda.so.1"}));

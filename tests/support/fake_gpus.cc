@@ -48,17 +48,23 @@ std::string FakeGpus::uuid(int gpu) {
   return fmt::format("GPU-00000000-0000-0000-0000-{:012}", gpu);
 }
 
-FakeGpus::FakeGpus(int count) : directory_(make_directory()), count_(count) {
+unsigned FakeGpus::own_major() {
+  // Linux has 12 bits for it, and names the ones below 512.
+  return 512U + static_cast<unsigned>(::getpid()) % 3584U;
+}
+
+FakeGpus::FakeGpus(int count, unsigned major)
+    : directory_(make_directory()), count_(count), major_(major) {
   fs::permissions(path(), fs::perms(0755));
   fs::copy_file(PROOFHOUSE_FAKE_NVML, library());
   fs::create_directories(devices() + "/nvidia-caps");
-  make_node("nvidiactl", kMajor, kControlMinor);
-  make_node("nvidia-uvm", kMajor, kUvmMinor);
+  make_node("nvidiactl", major_, kControlMinor);
+  make_node("nvidia-uvm", major_, kUvmMinor);
   put(directory_ / "libcuda.so.1.0", "a library\n", 0644);
   fs::create_symlink("libcuda.so.1.0", directory_ / "libcuda.so.1");
   state_["driver"] = "999.1";
   for (int gpu = 0; gpu < count; ++gpu) {
-    make_node(fmt::format("nvidia{}", gpu), kMajor, static_cast<unsigned>(gpu));
+    make_node(fmt::format("nvidia{}", gpu), major_, static_cast<unsigned>(gpu));
     const std::map<std::string, std::string> values{{"uuid", uuid(gpu)},
                                                     {"name", "Fake GPU"},
                                                     {"minor", std::to_string(gpu)},

@@ -13,12 +13,17 @@ namespace tests {
 
 class FakeGpus {
  public:
-  // Major number of the nodes: NVIDIA's own, so that without its driver opening one that is allowed
-  // answers ENXIO, and one that is denied EPERM.
+  // NVIDIA's own major number: without its driver, opening a node that is allowed answers ENXIO,
+  // and one that is denied EPERM.
   static constexpr unsigned kMajor = 195;
 
-  // `count` whole GPUs of 80 GiB: uuid(0), …, minors 0, …. Needs root, for the device nodes.
-  explicit FakeGpus(int count);
+  // `count` whole GPUs of 80 GiB: uuid(0), …, nodes `major`:0, …. Needs root, for the device nodes.
+  explicit FakeGpus(int count, unsigned major = kMajor);
+
+  // A major number that no test beside this one uses: who holds a node is looked for in all of
+  // /proc, by the node's numbers.
+  static unsigned own_major();
+  unsigned major_number() const { return major_; }
 
   static std::string uuid(int gpu);
   const std::string& path() const { return directory_.path(); }
@@ -55,6 +60,7 @@ class FakeGpus {
   std::map<std::string, std::string> state_;
   std::map<int, int> instances_;
   int count_ = 0;
+  unsigned major_ = kMajor;
   int xids_ = 0;
 };
 
