@@ -1,5 +1,6 @@
 #include "tasks/diff_view.h"
 
+#include "sandbox/os/utf8.h"
 #include "tasks/json_archive.h"
 
 namespace tasks {
@@ -42,36 +43,11 @@ struct Fields<DiffView> {
 
 }  // namespace archive
 
-namespace {
-
-// Length of the UTF-8 sequence that `bytes` begins with; 0 if it begins with none (RFC 3629).
-std::size_t sequence_length(std::string_view bytes) {
-  const auto at = [&](std::size_t i) {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
-  };
-  const unsigned first = at(0);
-  const auto follows = [&](std::size_t i) { return (at(i) & 0xC0U) == 0x80U; };
-  if (first < 0x80U) return 1;
-  if (first >= 0xC2U && first <= 0xDFU) return follows(1) ? 2 : 0;
-  if (first >= 0xE0U && first <= 0xEFU) {
-    const bool is_overlong = first == 0xE0U && at(1) < 0xA0U;
-    const bool is_surrogate = first == 0xEDU && at(1) > 0x9FU;
-    return follows(1) && follows(2) && !is_overlong && !is_surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0U && first <= 0xF4U) {
-    const bool is_out = (first == 0xF0U && at(1) < 0x90U) || (first == 0xF4U && at(1) > 0x8FU);
-    return follows(1) && follows(2) && follows(3) && !is_out ? 4 : 0;
-  }
-  return 0;
-}
-
-}  // namespace
-
 std::string to_shown_utf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t length = sequence_length(bytes);
+    const std::size_t length = os::decode_utf8(bytes).bytes;
     if (length > 0) {
       text.append(bytes.substr(0, length));
       bytes.remove_prefix(length);

@@ -9,7 +9,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "tasks/reports/text.h"
+#include "sandbox/os/utf8.h"
 
 namespace tasks {
 namespace {
@@ -135,7 +135,7 @@ class TreeBuilder : public YAML::EventHandler {
 bool is_text(std::string_view text, PolicyProblems& problems) {
   Place place;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = reports::utf8_length(text.substr(i));
+    const std::size_t length = os::decode_utf8(text.substr(i)).bytes;
     if (length == 0 || has_controls(text.substr(i, length))) {
       problems.add(place, length == 0 ? "invalid UTF-8" : "control characters are not allowed");
       return false;

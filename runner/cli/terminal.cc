@@ -12,40 +12,10 @@
 #include <fmt/format.h>
 
 #include "sandbox/os/ids.h"
+#include "sandbox/os/utf8.h"
 
 namespace runner::cli {
 namespace {
-
-// A decoded character: its code point and how many bytes it has; length 0: no UTF-8 here.
-struct Character {
-  std::uint32_t point = 0;
-  std::size_t length = 0;
-};
-
-std::size_t expected_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return 2;
-  if (first >= 0xe0 && first < 0xf0) return 3;
-  if (first >= 0xf0 && first < 0xf5) return 4;
-  return 0;
-}
-
-// RFC 3629: no overlong forms, no surrogates, nothing over U+10FFFF.
-Character decode(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = expected_length(first);
-  if (length == 0 || text.size() < length) return {};
-  std::uint32_t point = length == 1 ? first : first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0U) != 0x80U) return {};
-    point = (point << 6U) | (next & 0x3fU);
-  }
-  const bool is_overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  const bool is_surrogate = point >= 0xd800 && point < 0xe000;
-  if (is_overlong || is_surrogate || point > 0x10ffff) return {};
-  return {point, length};
-}
 
 // Characters that change how others are shown or read: Unicode's controls (C0, DEL, C1), its
 // bidirectional controls (UAX #9), zero-width and invisible formatting characters, tags, and the
@@ -62,14 +32,14 @@ std::string escape(std::string_view text, std::string_view allowed) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Character character = decode(text);
-    if (character.length == 0) {
+    const os::Utf8Character character = os::decode_utf8(text);
+    if (character.bytes == 0) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
       text.remove_prefix(1);
       continue;
     }
     if (!acts(character.point) || allowed.find(text.front()) != allowed.npos)
-      out += text.substr(0, character.length);
+      out += text.substr(0, character.bytes);
     else if (character.point == '\n')
       out += "\\n";
     else if (character.point == '\t')
@@ -80,7 +50,7 @@ std::string escape(std::string_view text, std::string_view allowed) {
       out += fmt::format("\\u{:04x}", character.point);
     else
       out += fmt::format("\\U{:08x}", character.point);
-    text.remove_prefix(character.length);
+    text.remove_prefix(character.bytes);
   }
   return out;
 }
@@ -115,10 +85,10 @@ std::string escape_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
-    const Character character = decode(json);
-    const std::size_t length = character.length == 0 ? 1 : character.length;
+    const os::Utf8Character character = os::decode_utf8(json);
+    const std::size_t length = character.bytes == 0 ? 1 : character.bytes;
     const bool is_layout = json.front() == '\n';
-    if (character.length == 0)
+    if (character.bytes == 0)
       out += "\\ufffd";
     else if (!acts(character.point) || is_layout)
       out += json.substr(0, length);
@@ -135,8 +105,8 @@ std::string escape_json(std::string_view json) {
 std::size_t unfinished_bytes(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xc0U) == 0x80U) continue;
-    return expected_length(byte) > back ? back : 0;
+    if (os::is_utf8_continuation(text[text.size() - back])) continue;
+    return os::utf8_length_from(byte) > back ? back : 0;
   }
   return 0;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sandbox/os/utf8.h"
+
 namespace runner::web {
 namespace {
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -33,12 +33,12 @@ void mark_difference(ShownLine& before, ShownLine& after) {
   const std::size_t most = std::min(a.size(), b.size());
   std::size_t head = 0;
   while (head < most && a[head] == b[head]) ++head;
-  while (head > 0 && ((head < a.size() && is_continuation(a[head])) ||
-                      (head < b.size() && is_continuation(b[head]))))
+  while (head > 0 && ((head < a.size() && os::is_utf8_continuation(a[head])) ||
+                      (head < b.size() && os::is_utf8_continuation(b[head]))))
     --head;
   std::size_t tail = 0;
   while (tail < most - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
-  while (tail > 0 && is_continuation(a[a.size() - tail])) --tail;
+  while (tail > 0 && os::is_utf8_continuation(a[a.size() - tail])) --tail;
   if ((head + tail) * 3 < most) return;
   before.mark = {.begin = head, .end = a.size() - tail};
   after.mark = {.begin = head, .end = b.size() - tail};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sandbox/os/utf8.h"
+
 namespace runner::web {
 namespace {
 
@@ -35,33 +37,6 @@ std::string hex(std::uint32_t value, std::size_t digits) {
   return text;
 }
 
-struct Character {
-  std::uint32_t point = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
-};
-
-// RFC 3629.
-Character decode(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80   ? 1U
-                             : first < 0xc2 ? 0U
-                             : first < 0xe0 ? 2U
-                             : first < 0xf0 ? 3U
-                             : first < 0xf5 ? 4U
-                                            : 0U;
-  if (length == 0 || text.size() < length) return {};
-  std::uint32_t point = length == 1 ? first : first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0U) != 0x80U) return {};
-    point = (point << 6U) | (next & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  const bool is_wrong =
-      point < kLeast.at(length) || (point >= 0xd800 && point <= 0xdfff) || point > 0x10ffff;
-  return is_wrong ? Character{} : Character{.point = point, .bytes = length};
-}
-
 std::string_view entity(char c) {
   switch (c) {
     case '&':
@@ -86,7 +61,7 @@ bool is_plain(char c) {
 }  // namespace
 
 ShownCharacter show_character(std::string_view text) {
-  const Character character = decode(text);
+  const os::Utf8Character character = os::decode_utf8(text);
   if (character.bytes == 0)
     return {.escape = "\\x" + hex(static_cast<unsigned char>(text.front()), 2), .bytes = 1};
   if (character.point >= kFirstByte && character.point <= kLastByte)

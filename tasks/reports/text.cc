@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "sandbox/os/utf8.h"
+
 namespace tasks::reports {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "…";
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 // Printable ASCII, which is most of any text.
 bool is_plain(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
@@ -33,29 +33,13 @@ void append_clean(std::string& out, std::string_view character) {
 
 }  // namespace
 
-std::size_t utf8_length(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  // The second byte's range rules out overlong forms, surrogates and what is over U+10FFFF.
-  const auto second = static_cast<unsigned char>(text[1]);
-  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (second < least || second > most) return 0;
-  for (std::size_t i = 2; i < length; ++i)
-    if (!is_continuation(text[i])) return 0;
-  return length;
-}
-
 std::string clean_text(std::string_view text, std::size_t limit, Keep keep) {
   bool is_cut = false;
   // A bounded part is enough: cleaning never makes a text shorter but for CRs, which are rare.
   if (keep == Keep::tail && text.size() > 4 * limit) {
     text.remove_prefix(text.size() - 4 * limit);
     is_cut = true;
-    while (!text.empty() && is_continuation(text.front())) text.remove_prefix(1);
+    while (!text.empty() && os::is_utf8_continuation(text.front())) text.remove_prefix(1);
   }
   std::string out;
   while (!text.empty() && (keep == Keep::tail || out.size() <= limit)) {
@@ -65,7 +49,7 @@ std::string clean_text(std::string_view text, std::size_t limit, Keep keep) {
     out.append(part.begin(), special);
     text.remove_prefix(static_cast<std::size_t>(special - part.begin()));
     if (special == part.end()) continue;
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = os::decode_utf8(text).bytes;
     if (length == 0)
       out += kReplacement;
     else if (!text.starts_with("\r\n"))
@@ -76,11 +60,11 @@ std::string clean_text(std::string_view text, std::size_t limit, Keep keep) {
   const std::size_t room = limit > kEllipsis.size() ? limit - kEllipsis.size() : 0;
   if (keep == Keep::head) {
     std::size_t end = std::min(room, out.size());
-    while (end > 0 && end < out.size() && is_continuation(out[end])) --end;
+    while (end > 0 && end < out.size() && os::is_utf8_continuation(out[end])) --end;
     return out.substr(0, end).append(kEllipsis);
   }
   std::size_t begin = out.size() > room ? out.size() - room : 0;
-  while (begin < out.size() && is_continuation(out[begin])) ++begin;
+  while (begin < out.size() && os::is_utf8_continuation(out[begin])) ++begin;
   return std::string(kEllipsis).append(out, begin);
 }
 

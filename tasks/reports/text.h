@@ -7,9 +7,6 @@
 
 namespace tasks::reports {
 
-// Bytes of the UTF-8 character at the beginning of `text` (RFC 3629), 0 if there is none.
-std::size_t utf8_length(std::string_view text);
-
 // Which part of a text that is too long is kept.
 enum class Keep : unsigned char { head, tail };
 
