@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "sandbox/os/utf8.h"
 #include "tasks/reports/readers.h"
 #include "tasks/reports/text.h"
 
@@ -34,7 +35,7 @@ std::string valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t length = utf8_length(bytes);
+    const std::size_t length = os::decode_utf8(bytes).bytes;
     if (length == 0)
       out += "\xEF\xBF\xBD";
     else
@@ -195,6 +196,15 @@ os::Result<void> check_listed(const JunitSuite& suite) {
                                                  suite.tests, suite.listed));
 }
 
+os::Result<void> check_bad_listed(std::int64_t counted, const std::vector<TestCase>& cases) {
+  const bool has_bad = std::ranges::any_of(cases, [](const TestCase& test) {
+    return test.status == CaseStatus::failed || test.status == CaseStatus::error;
+  });
+  if (counted <= 0 || has_bad) return {};
+  return os::fail(os::Code::invalid,
+                  fmt::format("the file counts {} failures but lists none", counted));
+}
+
 std::string junit_message(const JunitOutcome& outcome, std::string_view output) {
   std::string text = clean_text(outcome.message, kMaxMessage);
   // Most tools repeat the message at the beginning of the text.
@@ -230,12 +240,6 @@ void CaseMerger::add(TestCase test) {
   if (!test.message.empty() && test.message != known.message)
     known.message =
         clean_text(known.message + (known.message.empty() ? "" : "\n") + test.message, kMaxMessage);
-}
-
-std::int64_t CaseMerger::bad() const {
-  return std::ranges::count_if(cases_, [](const TestCase& test) {
-    return test.status == CaseStatus::failed || test.status == CaseStatus::error;
-  });
 }
 
 }  // namespace tasks::reports

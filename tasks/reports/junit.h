@@ -68,6 +68,9 @@ os::Result<void> read_junit(std::string_view bytes, const JunitVisitor& visitor)
 // invalid if the suite counts more cases than it lists.
 os::Result<void> check_listed(const JunitSuite& suite);
 
+// invalid if a file that counts failures and errors lists no failed or erroneous case.
+os::Result<void> check_bad_listed(std::int64_t counted, const std::vector<TestCase>& cases);
+
 // The words of a case's failure: message, text and the end of its output, cut to kMaxMessage.
 std::string junit_message(const JunitOutcome& outcome, std::string_view output);
 
@@ -77,8 +80,6 @@ class CaseMerger {
  public:
   void add(TestCase test);
   std::vector<TestCase> take() { return std::move(cases_); }
-  // Failed or erroneous cases so far.
-  std::int64_t bad() const;
 
  private:
   std::vector<TestCase> cases_;

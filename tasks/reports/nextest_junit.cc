@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "tasks/reports/junit.h"
 #include "tasks/reports/readers.h"
 #include "tasks/reports/text.h"
@@ -58,12 +56,7 @@ os::Result<TestReport> read_nextest_junit(std::string_view bytes) {
     return check_listed(suite);
   };
   TRY(read_junit(bytes, visitor));
-  const bool has_bad = std::ranges::any_of(report.cases, [](const TestCase& test) {
-    return test.status == CaseStatus::failed || test.status == CaseStatus::error;
-  });
-  if (counted > 0 && !has_bad)
-    return os::fail(os::Code::invalid,
-                    fmt::format("the file counts {} failures but lists none", counted));
+  TRY(check_bad_listed(counted, report.cases));
   return report;
 }
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "tasks/reports/junit.h"
 #include "tasks/reports/readers.h"
 #include "tasks/reports/text.h"
@@ -57,10 +55,9 @@ os::Result<TestReport> read_pytest_junit(std::string_view bytes) {
     return {};
   };
   TRY(read_junit(bytes, visitor));
-  if (counted > 0 && cases.bad() == 0)
-    return os::fail(os::Code::invalid,
-                    fmt::format("the file counts {} failures but lists none", counted));
-  return TestReport{cases.take()};
+  TestReport report{cases.take()};
+  TRY(check_bad_listed(counted, report.cases));
+  return report;
 }
 
 }  // namespace tasks::reports
