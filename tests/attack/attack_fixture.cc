@@ -23,6 +23,7 @@
 
 #include "sandbox/cgroup.h"
 #include "sandbox/os/ids.h"
+#include "tests/support/capability.h"
 #include "tests/support/programs.h"
 
 namespace tests {
@@ -82,7 +83,7 @@ std::string last_line(const std::string& text) {
 void AttackTest::SetUp() {
   JailTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
-  if (!fs::exists(guest_path("attack_call"))) GTEST_SKIP() << "the guests are not built";
+  REQUIRE_BUILT(guest_path("attack_call"));
   mark_ = "proofhouse-attack-" + os::random_hex(6);
   lay_out_files();
   lay_out_services();

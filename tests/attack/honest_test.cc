@@ -1,8 +1,7 @@
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "tests/sandbox/jail_fixture.h"
+#include "tests/support/capability.h"
 #include "tests/support/programs.h"
 
 // What honest programs do that looks like an attack: it has to work.
@@ -18,8 +17,8 @@ class Honest : public JailTest {
   void SetUp() override {
     JailTest::SetUp();
     programs = guest_path("nothing").parent_path();
-    if (!IsSkipped() && !std::filesystem::exists(guest_path("honest_leak")))
-      GTEST_SKIP() << "the guests are not built";
+    if (IsSkipped() || HasFatalFailure()) return;
+    REQUIRE_BUILT(guest_path("honest_leak"));
   }
 };
 

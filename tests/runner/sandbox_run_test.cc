@@ -33,7 +33,7 @@ class SandboxRun : public testing::Test {
     REQUIRE_CAPABILITY(overlayfs);
     REQUIRE_CAPABILITY(cgroup);
     REQUIRE_CAPABILITY(seccomp);
-    if (!fs::exists(program_path("proofhouse"))) GTEST_SKIP() << "proofhouse is not built";
+    REQUIRE_BUILT(program_path("proofhouse"));
   }
 
   os::SpawnRequest call(const Words& words) {
@@ -148,7 +148,7 @@ TEST_F(SandboxRun, IsCancelledByASignalAndLeavesNothing) {
 TEST(Doctor, SaysThatThisMachineIsReady) {
   REQUIRE_CAPABILITY(root);
   REQUIRE_CAPABILITY(cgroup);
-  if (!fs::exists(program_path("proofhouse"))) GTEST_SKIP() << "proofhouse is not built";
+  REQUIRE_BUILT(program_path("proofhouse"));
   os::SpawnRequest request;
   request.program = program_path("proofhouse");
   request.arguments = {"doctor", "--json"};

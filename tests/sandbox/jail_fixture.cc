@@ -38,7 +38,7 @@ void JailTest::SetUp() {
   REQUIRE_CAPABILITY(overlayfs);
   REQUIRE_CAPABILITY(cgroup);
   REQUIRE_CAPABILITY(seccomp);
-  if (!std::filesystem::exists(program_path("jail"))) GTEST_SKIP() << "jail is not built";
+  REQUIRE_BUILT(program_path("jail"));
   os::Result<os::TempDir> made = os::TempDir::create("jail-test");
   ASSERT_OK(made);
   directory.emplace(std::move(*made));

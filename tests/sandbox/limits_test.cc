@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sandbox/jail_fixture.h"
+#include "tests/support/capability.h"
 #include "tests/support/programs.h"
 
 namespace tests {
@@ -40,8 +41,8 @@ class LimitsTest : public JailTest {
   void SetUp() override {
     JailTest::SetUp();
     programs = guest_path("nothing").parent_path();
-    if (!IsSkipped() && !std::filesystem::exists(guest_path("nothing")))
-      GTEST_SKIP() << "the guests are not built";
+    if (IsSkipped() || HasFatalFailure()) return;
+    REQUIRE_BUILT(guest_path("nothing"));
   }
 
   void TearDown() override {

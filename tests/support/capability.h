@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ std::string why_missing(std::string_view name);
 // the machine is supposed to have it, so a test that lacks it fails instead of being skipped.
 bool is_expected(std::string_view name);
 
+// True when EXPECT_CAPABILITIES names anything: such a machine has built all that is to be tested.
+bool is_everything_built();
+
 }  // namespace tests
 
 // Skips the current test, with the reason, where the capability (a bare name, for example
@@ -41,4 +45,15 @@ bool is_expected(std::string_view name);
       }                                                                            \
       GTEST_SKIP() << "capability " #name " is missing: " << proofhouse_why;       \
     }                                                                              \
+  } while (false)
+
+// Skips the current test where a file that the build makes (programs.h has the paths) is missing;
+// fails it where everything must have been built. Returns as REQUIRE_CAPABILITY does.
+#define REQUIRE_BUILT(file)                                                              \
+  do {                                                                                   \
+    const std::filesystem::path proofhouse_built = (file);                               \
+    if (!std::filesystem::exists(proofhouse_built)) {                                    \
+      if (::tests::is_everything_built()) FAIL() << proofhouse_built << " is not built"; \
+      GTEST_SKIP() << proofhouse_built << " is not built";                               \
+    }                                                                                    \
   } while (false)

@@ -22,6 +22,9 @@ TEST(Capability, IsExpectedOnlyByItsWholeName) {
   EXPECT_TRUE(is_expected("userns"));
   EXPECT_FALSE(is_expected("user"));
   EXPECT_FALSE(is_expected(""));
+  EXPECT_TRUE(is_everything_built());
+  ::setenv("EXPECT_CAPABILITIES", "", 1);
+  EXPECT_FALSE(is_everything_built());
   ::setenv("EXPECT_CAPABILITIES", saved.c_str(), 1);
 }
 

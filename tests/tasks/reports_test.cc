@@ -1,7 +1,6 @@
 // The readers of JSON and XML result files, on real files with traps and on made ones.
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "tasks/reports/report.h"
 #include "tasks/reports/text.h"
+#include "tests/support/capability.h"
 #include "tests/support/expect.h"
 #include "tests/support/programs.h"
 
@@ -424,7 +424,7 @@ TEST(CleanText, ShowsWhatCouldActOnATerminal) {
 
 TEST(Reader, AnswersForEveryFileAndOnlyThenEndsWithZero) {
   const std::string program = tests::program_path("reader");
-  if (!std::filesystem::exists(program)) GTEST_SKIP() << "reader is not built";
+  REQUIRE_BUILT(program);
   const auto run = [&](const std::string& arguments) {
     std::string command = program;
     command += " " + arguments + " > " + testing::TempDir() + "answer.json 2>/dev/null";
