@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runner/attest/audit_log.h"
+#include "runner/attest/notary.h"
 #include "runner/config.h"
 #include "runner/evidence_copy.h"
 #include "runner/executor/executor.h"
@@ -20,6 +22,8 @@ struct ServiceContext {
   EvidenceFolder& evidence;
   Executor& executor;
   ProjectGit& git;
+  const Notary& notary;   // signs what is promoted
+  const AuditLog& audit;  // every decision is appended to it
 };
 
 // attempts/<attempt>/<fence>

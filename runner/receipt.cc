@@ -35,7 +35,9 @@ json approvals_of(const std::vector<store::ApprovalRow>& rows) {
                          {"commit", row.candidate_commit},
                          {"diff_digest", row.diff_digest},
                          {"policy_sha256", row.policy_sha256},
-                         {"gates", row.gates}});
+                         {"gates", row.gates},
+                         {"overrides", row.overrides},
+                         {"reason", row.reason}});
   }
   return approvals;
 }
@@ -65,6 +67,7 @@ std::string make_receipt(const ReceiptFacts& facts) {
       {"gates", std::move(gates)},
       {"guarded", task.change.guarded},
       {"approvals", approvals_of(facts.approvals)},
+      {"overridden", facts.overridden},
       {"self_approved", facts.self_approved},
       {"read_back", {{"commit", facts.read_back_commit}, {"tree", facts.read_back_tree}}},
       {"sandbox_level", task.level},
@@ -89,6 +92,8 @@ std::string make_approval_binding(const store::TaskRow& task, const Project& pro
                                    {"removes", task.claims.removes},
                                    {"faster", task.claims.faster}}},
                                  {"gates", approval.gates},
+                                 {"overrides", approval.overrides},
+                                 {"decision", decision_name(approval.decision)},
                                  {"reviewer", approval.principal}});
 }
 

@@ -81,6 +81,24 @@ os::Result<Role> parse_role(std::string_view name) {
   return *found;
 }
 
+std::string_view decision_name(Decision decision) {
+  switch (decision) {
+    case Decision::approve:
+      return "approve";
+    case Decision::refuse:
+      return "refuse";
+    case Decision::abstain:
+      return "abstain";
+  }
+  return "abstain";
+}
+
+os::Result<Decision> parse_decision(std::string_view name) {
+  for (const Decision decision : {Decision::approve, Decision::refuse, Decision::abstain})
+    if (decision_name(decision) == name) return decision;
+  return os::fail(os::Code::invalid, "a decision is approve, refuse or abstain");
+}
+
 bool Actor::has(Role role, const std::string& project) const {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
     return grant.role == role && (grant.project == "*" || grant.project == project);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/page_values.h"
+#include "runner/proof_values.h"
 #include "runner/service_values.h"
 #include "tasks/diff_view.h"
 
@@ -54,6 +55,9 @@ class Service {
   virtual Answer<IssuedToken> create_token(const Actor& actor, const std::string& principal,
                                            std::chrono::seconds lifetime) = 0;
   virtual Answer<void> revoke_token(const Actor& actor, const std::string& id) = 0;
+  // Of one principal or (empty, administrators only) of all; one's own are for everybody to see.
+  virtual Answer<std::vector<TokenView>> list_tokens(const Actor& actor,
+                                                     const std::string& principal) = 0;
 
   virtual Answer<Project> add_project(const Actor& actor, const ProjectSpec& spec) = 0;
   virtual Answer<std::vector<Project>> projects(const Actor& actor) = 0;
@@ -104,6 +108,14 @@ class Service {
     bool same = false;
   };
   virtual Answer<Rejudged> rejudge(const Actor& actor, const std::string& task) = 0;
+
+  // The signed statements of a promotion, one envelope a line; not_found: it did not land.
+  virtual Answer<std::string> attestations(const Actor& actor, const std::string& task) = 0;
+  // The public key of statements and audit log, in PEM; for everybody.
+  virtual std::string public_key() = 0;
+  // Entries of the audit log after `after`; administrators only, like its signed head.
+  virtual Answer<AuditPage> audit(const Actor& actor, std::int64_t after) = 0;
+  virtual Answer<std::string> audit_head(const Actor& actor) = 0;
 
   virtual Readiness readiness() = 0;
   virtual Answer<MachineView> machine(const Actor& actor) = 0;

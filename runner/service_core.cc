@@ -7,12 +7,13 @@
 #include "runner/store/projects.h"
 #include "runner/store/tasks.h"
 #include "runner/tokens.h"
+#include "sandbox/os/failpoint.h"
 #include "sandbox/os/files.h"
 
 namespace runner {
 namespace {
 
-constexpr std::size_t kEvidenceLimit = 256U << 20U;
+constexpr std::size_t kTaskEvidenceLimit = 256U << 20U;
 constexpr std::chrono::hours kAdminToken{24 * 365 * 10};
 
 }  // namespace
@@ -23,11 +24,14 @@ os::Result<std::unique_ptr<ServiceCore>> ServiceCore::open(Config config,
   TRY_CONTEXT(make_data_directory(config), "data directory");
   auto database = TRY(store::Store::open(config.data + "/proofhouse.db"));
   EvidenceFolder evidence = TRY(EvidenceFolder::open(config.data + "/evidence"));
+  Notary notary =
+      TRY_CONTEXT(Notary::open(config.data + "/keys", instance_of(config)), "signing key");
   std::unique_ptr<ServiceCore> core(new ServiceCore(Opened{.config = std::move(config),
                                                            .executor = std::move(executor),
                                                            .git = std::move(git),
                                                            .store = std::move(database),
-                                                           .evidence = std::move(evidence)}));
+                                                           .evidence = std::move(evidence),
+                                                           .notary = std::move(notary)}));
   TRY(core->make_first_admin());
   return core;
 }
@@ -38,12 +42,16 @@ ServiceCore::ServiceCore(Opened opened)
       git_(std::move(opened.git)),
       store_(std::move(opened.store)),
       evidence_(std::move(opened.evidence)),
+      notary_(std::move(opened.notary)),
+      audit_(notary_),
       context_{.config = config_,
                .instance = instance_of(config_),
                .store = *store_,
                .evidence = evidence_,
                .executor = *executor_,
-               .git = *git_},
+               .git = *git_,
+               .notary = notary_,
+               .audit = audit_},
       watch_(*executor_, [this] { store_->wake_waits(); }),
       ingestor_(context_, watch_),
       flights_(std::make_unique<Flights>()),
@@ -69,18 +77,24 @@ void ServiceCore::stop() {
 }
 
 os::Result<void> ServiceCore::make_first_admin() {
+  const auto known = TRY(store_->read(
+      [](store::Database& database) { return store::find_principal(database, "admin"); }));
+  if (known) return {};
   const NewToken token = make_token("admin", kAdminToken);
-  bool is_first = false;
-  TRY(store_->write([&](store::Database& database) -> os::Result<void> {
-    if (TRY(store::find_principal(database, "admin"))) return {};
+  // The file first: a token that the database does not know is worthless, and is made anew at the
+  // next start; one that nobody has would lock everybody out.
+  TRY(os::write_file_durably(config_.data + "/admin.token", token.secret + "\n", 0600));
+  os::failpoint("admin-token-written");
+  return store_->write([&](store::Database& database) -> os::Result<void> {
     TRY(store::insert_principal(database, {.name = "admin", .owner = {}}, now_text()));
     TRY(store::insert_grant(database, {.principal = "admin", .project = "*", .role = Role::admin}));
     TRY(store::insert_token(database, token.row));
-    is_first = true;
-    return {};
-  }));
-  if (!is_first) return {};
-  return os::write_file_durably(config_.data + "/admin.token", token.secret + "\n", 0600);
+    return audit_.append(database, {.type = "log.begun",
+                                    .actor = "serve",
+                                    .project = {},
+                                    .subject = token.row.id,
+                                    .data = {{"key", notary_.key().public_key().id()}}});
+  });
 }
 
 Answer<store::ProjectRow> ServiceCore::visible_project(const Actor& actor,
@@ -119,7 +133,7 @@ Answer<TaskView> ServiceCore::view_of(const store::TaskRow& task) {
 os::Result<tasks::Evidence> ServiceCore::evidence_of(const store::TaskRow& task) {
   if (task.evidence_sha256.empty())
     return os::fail(os::Code::not_found, "task " + task.id + " has no evidence yet");
-  return tasks::evidence_from_json(TRY(evidence_.get(task.evidence_sha256, kEvidenceLimit)));
+  return tasks::evidence_from_json(TRY(evidence_.get(task.evidence_sha256, kTaskEvidenceLimit)));
 }
 
 bool may_read_all(const Actor& actor, const std::string& project) {

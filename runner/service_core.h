@@ -46,6 +46,8 @@ class ServiceCore final : public Service {
   Answer<IssuedToken> create_token(const Actor& actor, const std::string& principal,
                                    std::chrono::seconds lifetime) override;
   Answer<void> revoke_token(const Actor& actor, const std::string& id) override;
+  Answer<std::vector<TokenView>> list_tokens(const Actor& actor,
+                                             const std::string& principal) override;
 
   Answer<Project> add_project(const Actor& actor, const ProjectSpec& spec) override;
   Answer<std::vector<Project>> projects(const Actor& actor) override;
@@ -81,6 +83,11 @@ class ServiceCore final : public Service {
                           const ApprovalRequest& request) override;
   Answer<Rejudged> rejudge(const Actor& actor, const std::string& task) override;
 
+  Answer<std::string> attestations(const Actor& actor, const std::string& task) override;
+  std::string public_key() override;
+  Answer<AuditPage> audit(const Actor& actor, std::int64_t after) override;
+  Answer<std::string> audit_head(const Actor& actor) override;
+
   Readiness readiness() override;
   Answer<MachineView> machine(const Actor& actor) override;
 
@@ -93,6 +100,7 @@ class ServiceCore final : public Service {
     std::unique_ptr<ProjectGit> git;
     std::unique_ptr<store::Store> store;
     EvidenceFolder evidence;
+    Notary notary;
   };
   explicit ServiceCore(Opened opened);
 
@@ -124,6 +132,8 @@ class ServiceCore final : public Service {
   std::unique_ptr<ProjectGit> git_;
   std::unique_ptr<store::Store> store_;
   EvidenceFolder evidence_;
+  Notary notary_;
+  AuditLog audit_;
   ServiceContext context_;
   AttemptWatch watch_;
   Ingestor ingestor_;

@@ -6,6 +6,7 @@
 #include "runner/store/projects.h"
 #include "runner/store/tasks.h"
 #include "runner/submission_check.h"
+#include "sandbox/os/digest.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
 #include "tasks/policy_yaml.h"
@@ -78,8 +79,17 @@ Answer<Project> ServiceCore::add_project(const Actor& actor, const ProjectSpec& 
     error.pointer = spec.authority == Authority::remote ? "/url" : "/repository";
     return std::unexpected(error);
   }
-  ASK(store_->write(
-      [&](store::Database& database) { return store::insert_project(database, row, now_text()); }));
+  ASK(store_->write([&](store::Database& database) -> os::Result<void> {
+    TRY(store::insert_project(database, row, now_text()));
+    return audit_.append(
+        database, {.type = "project.added",
+                   .actor = actor.principal.name,
+                   .project = row.project.name,
+                   .subject = row.project.name,
+                   .data = {{"target", row.project.target},
+                            {"held_policy_sha256",
+                             row.policy_yaml.empty() ? "" : os::sha256(row.policy_yaml).hex()}}});
+  }));
   return row.project;
 }
 

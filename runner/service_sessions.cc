@@ -115,7 +115,13 @@ Answer<OpenedSession> ServiceCore::open_session(const std::string& typed) {
         TRY(store::insert_session(database, session));
         TRY(store::trim_sessions(database, session.principal, kMostSessions, now));
         // A token that was revoked meanwhile opens nothing.
-        return TRY(store::find_session(database, session.sha256, now)).has_value();
+        if (!TRY(store::find_session(database, session.sha256, now))) return false;
+        TRY(audit_.append(database, {.type = "session.opened",
+                                     .actor = session.principal,
+                                     .project = {},
+                                     .subject = session.token,
+                                     .data = {}}));
+        return true;
       }));
   if (!is_open) {
     is_guessing(1);
@@ -136,7 +142,8 @@ Answer<WebSession> ServiceCore::session(const std::string& secret) {
     if (!principal) return Found{};
     return Found(WebSession{.actor = {.principal = *principal,
                                       .grants = TRY(store::grants_of(database, row->principal)),
-                                      .token = row->token},
+                                      .token = row->token,
+                                      .minted_by = TRY(store::minter_of(database, row->token))},
                             .csrf = csrf_of(secret),
                             .expires_at = row->expires_at});
   }));

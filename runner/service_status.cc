@@ -64,6 +64,8 @@ Why why_approval(const store::TaskRow& task, const tasks::Policy& policy,
   if (missing.owners > 0) text += ", " + std::to_string(missing.owners) + " of them by owners";
   if (judgement.waits_for_owners) text += ": the base's checks could not be run against the change";
   for (const std::string& ask : need.asks) text += "; gate '" + ask + "' has to be named";
+  for (const std::string& gate : need.overrides)
+    text += "; gate '" + gate + "' did not pass, owners override it by name";
   return {"approval", text,
           "ask a reviewer who is not of the author's owner chain: proofhouse approve " + task.id};
 }

@@ -1,6 +1,7 @@
 // Submit: a change on its way from a POST to a durable task.
 #include <chrono>
 
+#include "runner/attest/audit_chain.h"
 #include "runner/clock.h"
 #include "runner/log.h"
 #include "runner/scheduler/task_needs.h"
@@ -41,6 +42,19 @@ tasks::IngestSpec spec_of(const Submission& submission, const GitTip& tip,
                   std::chrono::system_clock::now().time_since_epoch())
                   .count();
   return spec;
+}
+
+AuditEvent admission_audit(const Actor& actor, const store::TaskRow& row) {
+  return {.type = "task.admitted",
+          .actor = actor.principal.name,
+          .project = row.project,
+          .subject = row.id,
+          .data = {{"token", actor.token},
+                   {"intent", std::string(tasks::intent_name(row.intent))},
+                   {"base", row.change.base.hex()},
+                   {"commit", row.change.candidate.hex()},
+                   {"diff_digest", row.change.diff.digest},
+                   {"policy_sha256", row.policy_sha256}}};
 }
 
 // A fault of ours while a change was taken in: nothing that the client did wrong.
@@ -196,6 +210,10 @@ Answer<store::TaskRow> ServiceCore::make_task(const Admission& admission, const 
   const std::string policy_json = ASK(ingested.policy_json());
   const tasks::Policy policy = ASK(tasks::policy_from_json(policy_json));
   ASK(check_steps(submission, policy));
+  if (policy.promotion.notes && admission.project.project.authority == Authority::remote)
+    return refuse("unsupported",
+                  "promotion.notes is not supported yet where the branch is held elsewhere",
+                  "ask an owner to take promotion.notes out of the policy");
   const MachineState machine = scheduler_.machine();
   if (!machine.probe) return refuse_for_now("sandbox_unavailable", machine.problem, "try again");
   const os::Result<void> fits = fill_needs(row, policy, *machine.probe);
@@ -231,6 +249,7 @@ Answer<Submitted> ServiceCore::admit(const Admission& admission) {
       store_->write([&](store::Database& database) -> os::Result<void> {
         TRY(store::insert_task(database, row));
         TRY(store::insert_key(database, key, now_text()));
+        TRY(audit_.append(database, admission_audit(admission.actor, row)));
         TRY(store::put_diff_view(database, row.diff_sha256, view_blob));
         return store::add_refs(database, id, {row.policy_sha256, row.diff_sha256, view_blob});
       });

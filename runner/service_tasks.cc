@@ -78,6 +78,11 @@ Answer<TaskView> ServiceCore::cancel(const Actor& actor, const std::string& id) 
       case TaskState::queued:
       case TaskState::awaiting_approval:
         conclude_cancelled(row);
+        TRY(audit_.append(database, {.type = "task.cancelled",
+                                     .actor = actor.principal.name,
+                                     .project = row.project,
+                                     .subject = row.id,
+                                     .data = {}}));
         return store::move_task(database, row, TaskState::done,
                                 store::object_json({{"verdict", "cancelled"}}));
       case TaskState::running:
@@ -95,8 +100,7 @@ Answer<TaskView> ServiceCore::cancel(const Actor& actor, const std::string& id) 
 }
 
 Answer<std::int64_t> ServiceCore::latest_event() {
-  return ASK(
-      store_->read([](store::Database& database) { return store::latest_event(database); }));
+  return ASK(store_->read([](store::Database& database) { return store::latest_event(database); }));
 }
 
 Answer<std::vector<EventView>> ServiceCore::events(const Actor& actor, const std::string& task,

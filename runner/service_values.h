@@ -19,8 +19,9 @@ std::string_view role_name(Role role);
 os::Result<Role> parse_role(std::string_view name);
 
 struct Principal {
-  std::string name;   // os::is_plain_name
-  std::string owner;  // who answers for it; empty: a person of its own
+  std::string name;            // os::is_plain_name
+  std::string owner;           // who answers for it; empty: a person of its own
+  std::string minted_by = {};  // who made it; empty: the first start did
 };
 
 // Project "*" grants the role everywhere. An admin configures and mints, but may not approve.
@@ -34,7 +35,8 @@ struct Grant {
 struct Actor {
   Principal principal;
   std::vector<Grant> grants;
-  std::string token = {};  // id of the token that was shown
+  std::string token = {};      // id of the token that was shown
+  std::string minted_by = {};  // who made that token; empty: the first start did
   bool has(Role role, const std::string& project) const;
 };
 
@@ -86,6 +88,7 @@ struct ApprovalView {
   std::string by, decision, at, reason;
   bool valid = true;
   std::string void_reason;
+  std::vector<std::string> overrides = {};  // gates overridden by name
 };
 
 struct PromotionView {
@@ -112,7 +115,8 @@ struct TaskView {
   std::vector<AttemptView> attempts;
   int approvals_needed = 0, owners_needed = 0;
   std::vector<ApprovalView> approvals;
-  std::vector<std::string> asks;  // inconclusive gates that an approval must name
+  std::vector<std::string> asks;              // inconclusive gates that an approval must name
+  std::vector<std::string> overridable = {};  // gates that owners may override by name now
   std::optional<PromotionView> promotion;
   std::string principal, priority, family, created_at, updated_at;
   std::vector<std::string> steps;  // names, for the log links
@@ -144,7 +148,10 @@ struct Why {
   std::string next_step;  // what would unblock it
 };
 
-enum class Decision : std::uint8_t { approve, refuse };
+// abstain: looked at, and decides nothing; takes an earlier decision of the same person back.
+enum class Decision : std::uint8_t { approve, refuse, abstain };
+std::string_view decision_name(Decision decision);
+os::Result<Decision> parse_decision(std::string_view name);
 
 struct ApprovalRequest {
   Decision decision = Decision::approve;
@@ -152,7 +159,9 @@ struct ApprovalRequest {
   std::string commit;              // candidate that the reviewer saw
   std::string diff_digest;         // empty: not repeated
   std::vector<std::string> gates;  // inconclusive gates that the reviewer accepts by name
-  std::string reason;              // required to refuse
+  std::string reason;              // required to refuse and to override
+  // All gates that did not pass, which an owner overrides by name.
+  std::vector<std::string> overrides = {};
 };
 
 struct TaskFilter {

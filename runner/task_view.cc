@@ -1,6 +1,8 @@
 #include "runner/task_view.h"
 
+#include "runner/clock.h"
 #include "runner/limits.h"
+#include "runner/promotion/approval_rules.h"
 #include "runner/store/approvals.h"
 #include "runner/store/attempts.h"
 #include "sandbox/os/digest.h"
@@ -20,11 +22,12 @@ AttemptView view_of(const store::AttemptRow& row) {
 
 ApprovalView view_of(const store::ApprovalRow& row) {
   return ApprovalView{.by = row.principal,
-                      .decision = row.decision == Decision::approve ? "approve" : "refuse",
+                      .decision = std::string(decision_name(row.decision)),
                       .at = row.at,
                       .reason = row.reason,
                       .valid = row.void_reason.empty(),
-                      .void_reason = row.void_reason};
+                      .void_reason = row.void_reason,
+                      .overrides = row.overrides};
 }
 
 void fill_judgement(const gates::Judgement& judgement, TaskView& view) {
@@ -102,6 +105,12 @@ os::Result<TaskView> make_task_view(store::Database& database, const store::Task
     view.reason.text = task.reason;
   }
   if (!task.next_step.empty()) view.next_step = task.next_step;
+  const bool may_be_overridden =
+      task.state != TaskState::promoting && policy != nullptr && task.override_until > now_text();
+  if (may_be_overridden && !task.judgement.empty())
+    view.overridable =
+        approval_need(*policy, task.change.guarded, TRY(gates::judgement_from_json(task.judgement)))
+            .overrides;
   view.steps = task.steps;
   if (policy != nullptr && task.steps.empty()) {
     for (const tasks::Step& step : policy->steps) view.steps.push_back(step.name.str());

@@ -49,7 +49,8 @@ json approvals_json(const TaskView& task) {
                      {"at", approval.at},
                      {"reason", approval.reason},
                      {"valid", approval.valid},
-                     {"void_reason", text_or_null(approval.void_reason)}});
+                     {"void_reason", text_or_null(approval.void_reason)},
+                     {"overrides", approval.overrides}});
   }
   return {{"needed", task.approvals_needed},
           {"owners_needed", task.owners_needed},
@@ -112,6 +113,7 @@ json task_json(const TaskView& task) {
           {"attempts", attempts},
           {"approvals", approvals_json(task)},
           {"asks", task.asks},
+          {"overridable", task.overridable},
           {"promotion", promotion_json(task)},
           {"principal", task.principal},
           {"priority", task.priority},
@@ -173,6 +175,24 @@ std::string to_wire(const IssuedToken& token) {
 
 std::string to_wire(const LoginCode& code) {
   return sandbox::dump_json({{"code", code.code}, {"expires_at", code.expires_at}});
+}
+
+std::string to_wire(const std::vector<TokenView>& tokens) {
+  json list = json::array();
+  for (const TokenView& token : tokens)
+    list.push_back({{"id", token.id},
+                    {"principal", token.principal},
+                    {"minted_by", text_or_null(token.minted_by)},
+                    {"created_at", token.created_at},
+                    {"expires_at", token.expires_at},
+                    {"revoked_at", text_or_null(token.revoked_at)},
+                    {"last_used_at", text_or_null(token.last_used_at)}});
+  return sandbox::dump_json({{"tokens", list}});
+}
+
+std::string to_wire(const PublicKeyView& key) {
+  return sandbox::dump_json(
+      {{"keys", json::array({{{"keyid", key.id}, {"algorithm", "ed25519"}, {"pem", key.pem}}})}});
 }
 
 std::string to_wire(const Readiness& readiness) {

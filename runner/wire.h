@@ -18,6 +18,13 @@ std::string to_wire(const MachineView& machine);
 std::string to_wire(const IssuedToken& token);
 std::string to_wire(const Readiness& readiness);
 std::string to_wire(const LoginCode& code);
+std::string to_wire(const std::vector<TokenView>& tokens);
+
+struct PublicKeyView {
+  std::string id;
+  std::string pem;
+};
+std::string to_wire(const PublicKeyView& key);
 
 // A problem document (RFC 9457) with code, next_step, retryable, errors[] and the extra members.
 std::string problem_to_wire(const ServiceError& error, int status);

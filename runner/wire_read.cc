@@ -198,10 +198,11 @@ Answer<ApprovalRequest> approval_from_wire(std::string_view text) {
   request.diff_digest = reader.text("diff_digest", 64);
   request.gates = reader.texts("gates");
   request.reason = reader.text("reason");
-  if (decision == "refuse")
-    request.decision = Decision::refuse;
-  else if (decision != "approve")
-    reader.wrong("decision", "must be approve or refuse");
+  request.overrides = reader.texts("overrides");
+  if (const os::Result<Decision> parsed = parse_decision(decision))
+    request.decision = *parsed;
+  else
+    reader.wrong("decision", "must be approve, refuse or abstain");
   if (request.commit.empty())
     reader.wrong("commit", "is required: the candidate that was reviewed");
   if (request.decision == Decision::refuse && request.reason.empty())

@@ -8,6 +8,7 @@ add_library(tasks_git STATIC
   git_diff_view.cc
   git_history.cc
   git_hunks.cc
+  git_notes.cc
   git_pack.cc
   git_patch.cc
   git_patch_text.cc

@@ -121,6 +121,8 @@ struct Promotion {
   ApprovalRule approval = ApprovalRule::clean_rebase;
   std::optional<Assurance> assurance;  // needed for approvals: 0
   bool self_owner = false;             // `self: owner`: an owner may approve the own change
+  bool override_owners = false;        // `override: owners`: two owners may override named gates
+  bool notes = false;                  // statements are kept as git notes of the commit too
   bool operator==(const Promotion&) const = default;
 };
 

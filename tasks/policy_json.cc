@@ -111,6 +111,8 @@ struct Fields<Promotion> {
     archive("approval", promotion.approval);
     archive("assurance", promotion.assurance);
     archive("self_owner", promotion.self_owner);
+    archive.added("override_owners", promotion.override_owners);
+    archive.added("notes", promotion.notes);
   }
 };
 

@@ -137,8 +137,9 @@ void PolicySections::read_total(const YamlNode& node) {
 }
 
 void PolicySections::read_promotion(const YamlNode& node) {
-  const AllowedNames allowed{{"approvals", "strategy", "approval", "assurance", "self"},
-                             {"reverify"}};
+  const AllowedNames allowed{
+      {"approvals", "strategy", "approval", "assurance", "self", "override", "notes"},
+      {"reverify"}};
   if (!fields_.open_map(node, "promotion", allowed)) return;
   for (const YamlEntry& entry : node.entries) places_["promotion." + entry.key] = entry.place;
   Promotion& promotion = policy_.promotion;
@@ -162,6 +163,13 @@ void PolicySections::read_promotion(const YamlNode& node) {
     fields_.read_word(*value, "self", {{"owner"}, {}}, word);
     promotion.self_owner = word == 0;
   }
+  if (const YamlNode* const value = node.find("override")) {
+    word = 1;
+    fields_.read_word(*value, "override", {{"owners"}, {}}, word);
+    promotion.override_owners = word == 0;
+  }
+  if (const YamlNode* const value = node.find("notes"))
+    fields_.read_flag(*value, "notes", promotion.notes);
 }
 
 PolicyReading read_policy(std::string_view yaml) {

@@ -10,6 +10,7 @@
 #include "runner/cli/answers.h"
 #include "runner/cli/commands.h"
 #include "runner/cli/exit_code.h"
+#include "runner/cli/proof_answers.h"
 #include "runner/cli/session.h"
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
@@ -169,6 +170,28 @@ int run_command(const LoginCommand& command) {
   if (!texts) return tell(texts.error());
   print(escape_line(texts->at(0)) + "\n");
   say("type it within five minutes, once, at " + session->client().url() + "/login");
+  return kExitOk;
+}
+
+int run_command(const TokenListCommand& command) {
+  Told<Session> session = Session::open(command.server);
+  if (!session) return session.error();
+  const Told<HttpAnswer> answer =
+      session->get("/v1/tokens?principal=" + encode_component(command.principal));
+  if (!answer) return answer.error();
+  if (session->is_json()) {
+    print_json(answer->body);
+    return kExitOk;
+  }
+  const os::Result<std::vector<TokenAnswer>> tokens = read_tokens(answer->body);
+  if (!tokens) return tell(tokens.error());
+  std::vector<std::vector<std::string>> rows{
+      {"id", "principal", "minted by", "last used", "good until"}};
+  for (const TokenAnswer& token : *tokens)
+    rows.push_back({token.id, token.principal, token.minted_by,
+                    token.last_used_at.empty() ? "never" : token.last_used_at,
+                    token.revoked_at.empty() ? token.expires_at : "revoked " + token.revoked_at});
+  print(table(rows));
   return kExitOk;
 }
 

@@ -272,9 +272,13 @@ std::string submission_body(const SubmitCommand& command, const std::string& pat
 }
 
 std::string decision_body(const DecideCommand& command, const TaskAnswer& task) {
-  json body{{"decision", command.approves ? "approve" : "refuse"}, {"commit", task.candidate}};
+  json body{{"decision", command.abstains   ? "abstain"
+                         : command.approves ? "approve"
+                                            : "refuse"},
+            {"commit", task.candidate}};
   set_text(body, "diff_digest", task.diff_digest);
   set_list(body, "gates", command.gates);
+  set_list(body, "overrides", command.overrides);
   set_text(body, "reason", command.reason);
   return sandbox::dump_json(body);
 }

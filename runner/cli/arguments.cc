@@ -51,11 +51,15 @@ class CommandLine {
   void add_roles();
   void add_submit(const std::string& name, const std::string& about, const std::string& intent);
   void add_task_commands();
-  void add_decision(const std::string& name, const std::string& about, bool approves);
+  CLI::App* add_decision(const std::string& name, const std::string& about,
+                         const std::shared_ptr<DecideCommand>& options);
+  void add_decisions();
   void add_check();
   void add_policy();
   void add_project();
   void add_token();
+  void add_attest();
+  void add_audit();
   void add_local();
 
   CLI::App app_{"Checks changes of autonomous coding agents, and lands what was tested.",
@@ -98,14 +102,15 @@ CommandLine::CommandLine() {
   add_submit("submit", "Post a change to be checked (and landed)", "promote");
   add_submit("run", "Run steps of the policy, without a verdict", "run");
   add_task_commands();
-  add_decision("approve", "Approve a task's change, as a reviewer", true);
-  add_decision("refuse", "Refuse a task's change, as a reviewer", false);
+  add_decisions();
   add_client(app_, "login", "Print a one-time code that logs your browser in",
              std::make_shared<LoginCommand>());
   add_check();
   add_policy();
   add_project();
   add_token();
+  add_attest();
+  add_audit();
   add_local();
 }
 
@@ -211,16 +216,30 @@ void CommandLine::add_task_commands() {
   add_client(app_, "status", "Show the server and its machine", std::make_shared<StatusCommand>());
 }
 
-void CommandLine::add_decision(const std::string& name, const std::string& about, bool approves) {
-  auto options = std::make_shared<DecideCommand>();
-  options->approves = approves;
+CLI::App* CommandLine::add_decision(const std::string& name, const std::string& about,
+                                    const std::shared_ptr<DecideCommand>& options) {
   CLI::App* const sub = add_of_task(name, about, options);
   sub->add_option("--commit", options->commit, "Candidate that was reviewed (needed with --yes)");
-  CLI::Option* const reason = sub->add_option("--reason", options->reason, "Words for the record");
-  if (!approves) reason->required();
-  if (approves)
-    add_list(sub, "--gate", options->gates, "Inconclusive gate that is accepted by name");
   sub->add_flag("-y,--yes", options->yes, "Decide without asking");
+  return sub;
+}
+
+void CommandLine::add_decisions() {
+  auto approve = std::make_shared<DecideCommand>();
+  CLI::App* sub = add_decision("approve", "Approve a task's change, as a reviewer", approve);
+  sub->add_option("--reason", approve->reason, "Words for the record");
+  add_list(sub, "--gate", approve->gates, "Inconclusive gate that is accepted by name");
+  add_list(sub, "--override", approve->overrides,
+           "Gate that did not pass and is overridden by name, as an owner (with --reason)");
+  auto refuse = std::make_shared<DecideCommand>();
+  refuse->approves = false;
+  sub = add_decision("refuse", "Refuse a task's change, as a reviewer", refuse);
+  sub->add_option("--reason", refuse->reason, "Words for the record")->required();
+  auto abstain = std::make_shared<DecideCommand>();
+  abstain->approves = false;
+  abstain->abstains = true;
+  sub = add_decision("abstain", "Look at a task's change and decide nothing", abstain);
+  sub->add_option("--reason", abstain->reason, "Words for the record");
 }
 
 void CommandLine::add_check() {
@@ -292,9 +311,42 @@ void CommandLine::add_token() {
   project->needs(role);
   role->needs(project);
   add_duration(sub, "--lifetime", create->lifetime, "How long it is good for (720h)");
+  auto list = std::make_shared<TokenListCommand>();
+  add_client(*group, "list", "List tokens and their last use", list)
+      ->add_option("--principal", list->principal, "Of one principal (default: all)");
   auto revoke = std::make_shared<TokenRevokeCommand>();
   sub = add_client(*group, "revoke", "Make a token worthless", revoke);
   sub->add_option("id", revoke->id, "Id of the token (not the token)")->required();
+}
+
+void CommandLine::add_attest() {
+  CLI::App* const group = add_group("attest", "Signed statements of what landed");
+  auto verify = std::make_shared<AttestVerifyCommand>();
+  CLI::App* sub = add(*group, "verify", "Verify them on a clone, without a server", verify);
+  sub->add_option("commit", verify->commit, "Revision that landed (default: HEAD)");
+  sub->add_option("--key", verify->key_file, "The server's public key (PEM)")->required();
+  sub->add_option("--bundle", verify->bundle_file, "Statements (default: the commit's git note)");
+  sub->add_option("--policy", verify->policy_file, "Policy file, where the server held it");
+  sub->add_option("--repo", verify->repository, "Clone (default: the one around here)");
+  sub->add_flag("--json", verify->json, "As one JSON object");
+  auto show = std::make_shared<AttestShowCommand>();
+  sub = add_client(*group, "show", "Print the statements of a task that landed", show);
+  sub->add_option("task", show->task, "Id of the task, t_…")->required();
+  add_client(*group, "key", "Print the server's public key", std::make_shared<AttestKeyCommand>());
+}
+
+void CommandLine::add_audit() {
+  CLI::App* const group = add_group("audit", "The log of every decision (administrators)");
+  auto verify = std::make_shared<AuditVerifyCommand>();
+  CLI::App* const sub =
+      add_client(*group, "verify", "See that nothing was altered, dropped or cut off", verify);
+  sub->add_option("--file", verify->file, "Exported log (default: the server's)");
+  sub->add_option("--key", verify->key_file, "The server's public key (PEM)");
+  sub->add_option("--head", verify->head_file, "Head kept earlier, which the log must hold still");
+  add_client(*group, "export", "Print the log and its signed head",
+             std::make_shared<AuditExportCommand>());
+  add_client(*group, "head", "Print the signed head, to be kept elsewhere",
+             std::make_shared<AuditHeadCommand>());
 }
 
 void CommandLine::add_local() {

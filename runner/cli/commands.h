@@ -29,9 +29,16 @@ int run_command(const ProjectAddCommand& command);
 int run_command(const ProjectListCommand& command);
 int run_command(const TokenCreateCommand& command);
 int run_command(const TokenRevokeCommand& command);
+int run_command(const TokenListCommand& command);
+int run_command(const AttestShowCommand& command);
+int run_command(const AttestKeyCommand& command);
+int run_command(const AuditVerifyCommand& command);
+int run_command(const AuditExportCommand& command);
+int run_command(const AuditHeadCommand& command);
 int run_command(const StatusCommand& command);
 
 // Without a server.
+int run_command(const AttestVerifyCommand& command);
 int run_command(const CheckCommand& command);
 int run_command(const PolicyCheckCommand& command);
 int run_command(const SandboxRunCommand& command);

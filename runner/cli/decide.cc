@@ -1,4 +1,4 @@
-// approve and refuse: a reviewer's decision on a change that was looked at.
+// approve, refuse and abstain: a reviewer's decision on a change that was looked at.
 #include <unistd.h>
 
 #include <cstddef>
@@ -29,7 +29,10 @@ Told<bool> ask(Session& session, const DecideCommand& command, const TaskAnswer&
   if (!diff) return std::unexpected(diff.error());
   std::cerr << escape_text(diff->body) << '\n'
             << task_text(task) << '\n'
-            << (command.approves ? "Approve" : "Refuse") << " this change? [y/N] " << std::flush;
+            << (command.abstains   ? "Abstain from"
+                : command.approves ? "Approve"
+                                   : "Refuse")
+            << " this change? [y/N] " << std::flush;
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "yes";

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "runner/cli/proof_options.h"
 #include "runner/cli/server_address.h"
 
 namespace runner::cli {
@@ -90,8 +91,10 @@ struct DecideCommand {
   ServerFlags server;
   std::string task;
   bool approves = true;
-  std::string commit;              // the candidate that was reviewed
-  std::vector<std::string> gates;  // inconclusive gates accepted by name
+  bool abstains = false;               // neither approves nor refuses
+  std::string commit;                  // the candidate that was reviewed
+  std::vector<std::string> gates;      // inconclusive gates accepted by name
+  std::vector<std::string> overrides;  // gates that did not pass, overridden by name
   std::string reason;
   bool yes = false;  // decide without asking
 };
@@ -167,7 +170,9 @@ using Command =
                  ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
                  DecideCommand, CheckCommand, PolicyCheckCommand, PolicyShowCommand,
                  ProjectAddCommand, ProjectListCommand, SandboxRunCommand, DoctorCommand,
-                 TokenCreateCommand, TokenRevokeCommand, LoginCommand, StatusCommand>;
+                 TokenCreateCommand, TokenRevokeCommand, TokenListCommand, LoginCommand,
+                 AttestVerifyCommand, AttestShowCommand, AttestKeyCommand, AuditVerifyCommand,
+                 AuditExportCommand, AuditHeadCommand, StatusCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "runner/attest/names.h"
 #include "sandbox/os/process.h"
 
 namespace runner {
@@ -19,6 +20,8 @@ bool is_remote_work(GitOperation operation) {
     case GitOperation::update_ref:
     case GitOperation::is_ancestor:
     case GitOperation::inspect:
+    case GitOperation::policy_at:
+    case GitOperation::add_note:
       return false;
   }
   return true;
@@ -117,6 +120,25 @@ os::Result<bool> GitClient::is_ancestor(const Project& project, const tasks::Com
   request.from = ancestor;
   request.to = commit;
   return TRY(ask(std::move(request))).holds;
+}
+
+os::Result<PolicyFileId> GitClient::policy_at(const Project& project,
+                                              const tasks::CommitId& commit) {
+  GitRequest request = request_for(GitOperation::policy_at, project);
+  request.to = commit;
+  GitAnswer answer = TRY(ask(std::move(request)));
+  return PolicyFileId{.blob = std::move(answer.policy_blob),
+                      .sha256 = std::move(answer.policy_sha256)};
+}
+
+os::Result<void> GitClient::add_note(const Project& project, const tasks::CommitId& commit,
+                                     const std::string& note) {
+  GitRequest request = request_for(GitOperation::add_note, project);
+  request.ref = kNotesRef;
+  request.to = commit;
+  request.note = note;
+  TRY(ask(std::move(request)));
+  return {};
 }
 
 os::Result<void> GitClient::prepare(const Project& project, const ProjectSpec& spec) {

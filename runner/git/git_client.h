@@ -33,6 +33,10 @@ class GitClient : public ProjectGit {
                                const tasks::CommitId& commit) override;
   // project.repository must be absolute. With `import` or authority remote it is made, from
   // spec.repository or spec.url.
+  os::Result<PolicyFileId> policy_at(const Project& project,
+                                     const tasks::CommitId& commit) override;
+  os::Result<void> add_note(const Project& project, const tasks::CommitId& commit,
+                            const std::string& note) override;
   os::Result<void> prepare(const Project& project, const ProjectSpec& spec) override;
 
   // One request; the helper's error becomes an Error of its code.

@@ -9,6 +9,7 @@
 #include "sandbox/os/fd.h"
 #include "tasks/git.h"
 #include "tasks/git_history.h"
+#include "tasks/git_notes.h"
 #include "tasks/git_refs.h"
 #include "tasks/git_remote.h"
 
@@ -130,6 +131,18 @@ os::Result<GitAnswer> answer_or_fail(const GitRequest& request) {
       return inspect(request);
     case GitOperation::clone_bare:
       return clone_bare(request);
+    case GitOperation::policy_at: {
+      git::PolicyFile file =
+          TRY(git::policy_file(TRY(git::Repository::open(request.repository)), request.to));
+      GitAnswer answer;
+      answer.policy_blob = std::move(file.blob);
+      answer.policy_sha256 = std::move(file.sha256);
+      return answer;
+    }
+    case GitOperation::add_note:
+      TRY(git::write_note(TRY(git::Repository::open(request.repository)), request.ref, request.to,
+                          request.note));
+      return GitAnswer{};
   }
   return os::fail(os::Code::internal, "unknown operation");
 }
@@ -157,7 +170,9 @@ GitAnswer answer_git_request(const GitRequest& request) {
                           request.operation == GitOperation::push ||
                           request.operation == GitOperation::is_ancestor;
   const bool lacks_from = needs_both && request.from.empty();
-  const bool needs_to = needs_both || request.operation == GitOperation::add_pack;
+  const bool needs_to = needs_both || request.operation == GitOperation::add_pack ||
+                        request.operation == GitOperation::policy_at ||
+                        request.operation == GitOperation::add_note;
   if (lacks_from || (needs_to && request.to.empty()))
     return from_error({os::Code::invalid, "the request names no commit", 0});
   const os::Result<GitAnswer> answer = answer_or_fail(request);

@@ -8,9 +8,9 @@ namespace tasks::archive {
 
 template <>
 struct Words<runner::GitOperation> {
-  static constexpr std::array<std::string_view, 9> kAll{"tip",         "fetch",   "add_pack",
-                                                        "update_ref",  "push",    "remote_tip",
-                                                        "is_ancestor", "inspect", "clone_bare"};
+  static constexpr std::array<std::string_view, 11> kAll{
+      "tip",         "fetch",   "add_pack",   "update_ref", "push",    "remote_tip",
+      "is_ancestor", "inspect", "clone_bare", "policy_at",  "add_note"};
 };
 
 template <>
@@ -26,6 +26,7 @@ struct Fields<runner::GitRequest> {
     archive("tracked", request.tracked);
     archive("pack", request.pack);
     archive("index", request.index);
+    archive("note", request.note);
     archive("from", request.from);
     archive("to", request.to);
   }

@@ -23,7 +23,9 @@ enum class GitOperation : std::uint8_t {
   remote_tip,   // repository, url, ref -> commit; tree if the repository has the commit
   is_ancestor,  // repository, from, to -> holds
   inspect,      // repository, ref -> obstacles
-  clone_bare    // url, repository (made), ref, tracked
+  clone_bare,   // url, repository (made), ref, tracked
+  policy_at,    // repository, to -> policy_blob, policy_sha256
+  add_note      // repository, ref (of the notes), to, note
 };
 
 // A request. What an operation does not use stays empty.
@@ -36,6 +38,7 @@ struct GitRequest {
   bool file_urls = false;  // an admin allowed paths and file://
   bool tracked = false;    // clone_bare: branches go to refs/remotes/origin/*
   std::string pack, index;
+  std::string note;
   tasks::CommitId from, to;
   bool operator==(const GitRequest&) const = default;
 };

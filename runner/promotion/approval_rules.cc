@@ -11,6 +11,20 @@ bool names_all(const std::vector<std::string>& named, const std::vector<std::str
       asks, [&](const std::string& ask) { return std::ranges::find(named, ask) != named.end(); });
 }
 
+// Gates that keep a change from landing.
+std::vector<std::string> blocking_gates(const tasks::Policy& policy,
+                                        const gates::Judgement& judgement) {
+  std::vector<std::string> names;
+  for (const gates::GateResult& gate : judgement.gates) {
+    const tasks::Gate* const rule = policy.find_gate(gate.name);
+    const bool may_stay_open = gate.status == gates::GateStatus::inconclusive && rule != nullptr &&
+                               rule->inconclusive == tasks::Inconclusive::pass;
+    if (gate.status != gates::GateStatus::passed && !may_stay_open)
+      names.push_back(gate.name.str());
+  }
+  return names;
+}
+
 }  // namespace
 
 ApprovalNeed approval_need(const tasks::Policy& policy, const std::vector<std::string>& guarded,
@@ -26,6 +40,10 @@ ApprovalNeed approval_need(const tasks::Policy& policy, const std::vector<std::s
                            *judgement.assurance >= *policy.promotion.assurance &&
                            *judgement.assurance >= tasks::Assurance::out_of_process;
   if (need.approvals == 0 && !lands_alone) need.approvals = 1;
+  if (can_land(judgement)) return need;
+  need.overrides = blocking_gates(policy, judgement);
+  need.owners = std::max(need.owners, kOverrideOwners);
+  need.asks.clear();
   return need;
 }
 
@@ -62,12 +80,27 @@ Missing missing_approvals(const ApprovalNeed& need,
   std::set<std::string> owners;
   for (const store::ApprovalRow& row : counting) {
     people.insert(row.chain);
-    if (row.is_owner) owners.insert(row.chain);
+    if (row.is_owner && names_all(row.overrides, need.overrides)) owners.insert(row.chain);
   }
   // Somebody has to have named what is asked, even where nothing else is needed.
   const int least = need.asks.empty() ? need.approvals : std::max(need.approvals, 1);
   return Missing{.approvals = std::max(0, least - static_cast<int>(people.size())),
                  .owners = std::max(0, need.owners - static_cast<int>(owners.size()))};
+}
+
+std::string changed_outcome(const gates::Judgement& seen, const gates::Judgement& now) {
+  for (const gates::GateResult& gate : now.gates) {
+    const auto before = std::ranges::find(seen.gates, gate.name, &gates::GateResult::name);
+    if (before == seen.gates.end()) return "gate '" + gate.name.str() + "' is new";
+    const auto words = [](const gates::GateResult& result) {
+      return std::string(gates::gate_status_name(result.status)) + " (" +
+             std::string(tasks::assurance_name(result.assurance)) + ")";
+    };
+    if (words(*before) != words(gate))
+      return "gate '" + gate.name.str() + "' was " + words(*before) + " and is " + words(gate) +
+             " on the new tip";
+  }
+  return seen.gates.size() == now.gates.size() ? "" : "a gate is gone";
 }
 
 bool suffices(const ApprovalNeed& need, const std::vector<store::ApprovalRow>& counting) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "runner/attest/verify.h"
 #include "runner/service.h"
 #include "tasks/ids.h"
 
@@ -39,6 +40,12 @@ class ProjectGit {
   // True if `ancestor` is `commit` or in its history.
   virtual os::Result<bool> is_ancestor(const Project& project, const tasks::CommitId& ancestor,
                                        const tasks::CommitId& commit) = 0;
+  // The policy file of a commit. not_found: it has none.
+  virtual os::Result<PolicyFileId> policy_at(const Project& project,
+                                             const tasks::CommitId& commit) = 0;
+  // Keeps text (at most 1 MiB) as the commit's note in refs/notes/proofhouse of project.repository.
+  virtual os::Result<void> add_note(const Project& project, const tasks::CommitId& commit,
+                                    const std::string& note) = 0;
   // Makes what project.repository has to be, from spec.repository or spec.url, and checks it:
   // authority local: writable by us, the target exists and is not checked out. conflict or invalid
   // name what is wrong and the command that mends it.

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "gates/verdict.h"
+#include "runner/attest/audit_chain.h"
 #include "runner/clock.h"
 #include "runner/limits.h"
 #include "runner/log.h"
-#include "runner/promotion/approval_rules.h"
-#include "runner/receipt.h"
+#include "runner/promotion/landed.h"
 #include "runner/scheduler/conclusion.h"
 #include "runner/scheduler/task_needs.h"
 #include "runner/store/approvals.h"
@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 
 // A landing that could not be tried (the remote is down, the repository cannot be written).
 constexpr seconds kAgain{5};
-constexpr seconds kIdleRound{2};
+constexpr seconds kPromotionRound{2};
 
 constexpr const char* kSubmitAgain = "rebase the change on the target and submit it again";
 
@@ -38,11 +38,13 @@ std::string pack_of(const Config& config, const store::TaskRow& task, const char
   return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
-std::string landed_event(const store::PromotionRow& row) {
-  return store::object_json({{"verdict", "accepted"},
-                             {"target", row.target},
-                             {"old", row.old_commit},
-                             {"new", row.new_commit}});
+// The end of a task that was about to land and did not.
+AuditEvent ended_audit(const store::TaskRow& task) {
+  return {.type = "promotion.refused",
+          .actor = "serve",
+          .project = task.project,
+          .subject = task.id,
+          .data = {{"code", task.reason_code}, {"reason", task.reason}}};
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ void Promoter::start() {
     std::uint64_t version = 0;
     while (!stop.stop_requested()) {
       run_once();
-      version = context_.store.wait_change(version, steady_clock::now() + kIdleRound);
+      version = context_.store.wait_change(version, steady_clock::now() + kPromotionRound);
     }
   });
 }
@@ -100,6 +102,8 @@ void Promoter::run_once() {
       log_line(LogLevel::warn, "promotion put off",
                {{"task", task.id}, {"error", done.error().message}});
   }
+  const os::Result<void> noted = write_due_notes(context_);
+  if (!noted) log_line(LogLevel::warn, "note put off", {{"error", noted.error().message}});
 }
 
 os::Result<void> Promoter::promote(store::TaskRow task) {
@@ -116,13 +120,13 @@ os::Result<void> Promoter::promote(store::TaskRow task) {
   if (tip.commit == task.change.candidate ||
       (may_have_moved &&
        TRY(context_.git.is_ancestor(project->project, task.change.candidate, tip.commit))))
-    return finish(task, project->project,
-                  may_have_moved ? begun->old_commit : task.change.base.hex());
-  if (tip.commit == task.change.base) return land(task, project->project);
+    return finish(task, *project, may_have_moved ? begun->old_commit : task.change.base.hex());
+  if (tip.commit == task.change.base) return land(task, *project);
   return rebase(task, *project, tip);
 }
 
-os::Result<void> Promoter::land(store::TaskRow& task, const Project& project) {
+os::Result<void> Promoter::land(store::TaskRow& task, const store::ProjectRow& row_of) {
+  const Project& project = row_of.project;
   store::PromotionRow row{.task = task.id,
                           .project = task.project,
                           .target = project.target,
@@ -131,8 +135,18 @@ os::Result<void> Promoter::land(store::TaskRow& task, const Project& project) {
                           .state = store::PromotionState::moving,
                           .receipt = {},
                           .at = now_text()};
-  TRY(context_.store.write(
-      [&](store::Database& database) { return store::begin_promotion(database, row); }));
+  const std::string objection = TRY(objection_to_landing(context_, task));
+  if (!objection.empty()) return end_unproven(task, objection);
+  TRY(context_.store.write([&](store::Database& database) -> os::Result<void> {
+    TRY(store::begin_promotion(database, row));
+    return context_.audit.append(
+        database,
+        {.type = "promotion.begun",
+         .actor = "serve",
+         .project = task.project,
+         .subject = task.id,
+         .data = {{"target", row.target}, {"old", row.old_commit}, {"new", row.new_commit}}});
+  }));
   os::Result<void> landed =
       context_.git.land(project, {.from = task.change.base,
                                   .to = task.change.candidate,
@@ -141,11 +155,12 @@ os::Result<void> Promoter::land(store::TaskRow& task, const Project& project) {
   // Somebody was faster: the next look finds the new tip and rebases.
   if (!landed) return landed;
   os::failpoint("ref-moved");
-  return finish(task, project, row.old_commit);
+  return finish(task, row_of, row.old_commit);
 }
 
-os::Result<void> Promoter::finish(store::TaskRow& task, const Project& project,
+os::Result<void> Promoter::finish(store::TaskRow& task, const store::ProjectRow& row_of,
                                   const std::string& old) {
+  const Project& project = row_of.project;
   const GitTip now = TRY_CONTEXT(context_.git.read_back(project), "read the target back");
   const bool is_exact = now.commit == task.change.candidate;
   if (is_exact && now.tree != task.change.tree)
@@ -154,41 +169,7 @@ os::Result<void> Promoter::finish(store::TaskRow& task, const Project& project,
   if (!is_exact && !TRY(context_.git.is_ancestor(project, task.change.candidate, now.commit)))
     return freeze(task, project,
                   "after the promotion of " + task.id + " the target is at " + now.commit.hex());
-  os::Result<void> stored =
-      context_.store.write([&](store::Database& database) -> os::Result<void> {
-        store::PromotionRow row{.task = task.id,
-                                .project = task.project,
-                                .target = project.target,
-                                .old_commit = old,
-                                .new_commit = task.change.candidate.hex(),
-                                .state = store::PromotionState::done,
-                                .receipt = {},
-                                .at = now_text()};
-        if (!TRY(store::find_promotion(database, task.id)))
-          TRY(store::begin_promotion(database, row));
-        ReceiptFacts facts{.task = task,
-                           .project = project,
-                           .old_commit = old,
-                           .new_commit = row.new_commit,
-                           .read_back_commit = now.commit.hex(),
-                           .read_back_tree = now.tree.hex(),
-                           .approvals = {},
-                           .self_approved = false,
-                           .at = row.at};
-        const auto judgement = TRY(gates::judgement_from_json(task.judgement));
-        std::vector<std::string> asks;
-        for (const tasks::GateName& gate : judgement.asks) asks.push_back(gate.str());
-        facts.approvals = counting_approvals(
-            TRY(store::approvals_of(database, task.id)),
-            {.diff_digest = task.change.diff.digest, .policy_sha256 = task.policy_sha256}, asks);
-        const std::string author = TRY(store::chain_root(database, task.principal));
-        for (const store::ApprovalRow& approval : facts.approvals)
-          facts.self_approved = facts.self_approved || approval.chain == author;
-        row.receipt = make_receipt(facts);
-        TRY(store::end_promotion(database, row));
-        return store::move_task(database, task, TaskState::done, landed_event(row));
-      });
-  if (!stored) return stored;
+  TRY(conclude_landed(context_, task, {.project = row_of, .old_commit = old, .read_back = now}));
   os::failpoint("receipt-written");
   return os::remove_tree(quarantine_path(context_.config, task.id));
 }
@@ -209,6 +190,11 @@ os::Result<void> Promoter::freeze(store::TaskRow& task, const Project& project,
     task.reason_code = "read_back_mismatch";
     task.reason = why;
     task.next_step = "an operator has to look at the repository before the project goes on";
+    TRY(context_.audit.append(database, {.type = "project.frozen",
+                                         .actor = "serve",
+                                         .project = project.name,
+                                         .subject = task.id,
+                                         .data = {{"reason", why}}}));
     return store::move_task(database, task, TaskState::done,
                             store::object_json({{"verdict", task.verdict}, {"reason", why}}));
   });
@@ -219,10 +205,25 @@ os::Result<void> Promoter::end_rejected(store::TaskRow& task, const std::string&
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
     TRY(store::void_approvals(database, task.id, reason));
     conclude_review(task, code, reason, next_step);
+    TRY(context_.audit.append(database, ended_audit(task)));
     return store::move_task(
         database, task, TaskState::done,
         store::object_json(
             {{"verdict", task.verdict}, {"class", task.failure_class}, {"reason", reason}}));
+  });
+}
+
+os::Result<void> Promoter::end_unproven(store::TaskRow& task, const std::string& objection) {
+  log_line(LogLevel::error, "promotion refused", {{"task", task.id}, {"why", objection}});
+  return context_.store.write([&](store::Database& database) -> os::Result<void> {
+    task.verdict = gates::verdict_name(gates::Verdict::error);
+    task.failure_class = gates::failure_class_name(gates::FailureClass::internal);
+    task.reason_code = "unproven";
+    task.reason = "nothing was landed: " + objection;
+    task.next_step = "ask the operator to look at the audit log, then submit the change again";
+    TRY(context_.audit.append(database, ended_audit(task)));
+    return store::move_task(database, task, TaskState::done,
+                            store::object_json({{"verdict", task.verdict}, {"reason", objection}}));
   });
 }
 
@@ -291,7 +292,14 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
     TRY(store::add_refs(database, task.id, {policy_blob, diff_blob, view_blob}));
     TRY(store::put_diff_view(database, diff_blob, view_blob));
-    if (!why_void.empty()) TRY(store::void_approvals(database, task.id, why_void));
+    if (!why_void.empty()) {
+      TRY(store::void_approvals(database, task.id, why_void));
+      TRY(context_.audit.append(database, {.type = "approvals.voided",
+                                           .actor = "serve",
+                                           .project = task.project,
+                                           .subject = task.id,
+                                           .data = {{"reason", why_void}}}));
+    }
     return store::move_task(
         database, task, TaskState::queued,
         store::object_json({{"why", "new tip"},

@@ -38,14 +38,17 @@ class Promoter {
 
  private:
   os::Result<void> promote(store::TaskRow task);
-  os::Result<void> land(store::TaskRow& task, const Project& project);
-  os::Result<void> finish(store::TaskRow& task, const Project& project, const std::string& old);
+  os::Result<void> land(store::TaskRow& task, const store::ProjectRow& row_of);
+  os::Result<void> finish(store::TaskRow& task, const store::ProjectRow& row_of,
+                          const std::string& old);
   os::Result<void> freeze(store::TaskRow& task, const Project& project, const std::string& why);
   os::Result<void> rebase(store::TaskRow& task, const store::ProjectRow& project,
                           const GitTip& tip);
   os::Result<void> take_rebased(store::TaskRow& task, const Ingested& ingested);
   os::Result<void> end_rejected(store::TaskRow& task, const std::string& code,
                                 const std::string& reason, const std::string& next_step);
+
+  os::Result<void> end_unproven(store::TaskRow& task, const std::string& objection);
 
   struct Setback {
     std::string problem;

@@ -1,5 +1,6 @@
 #include "runner/scheduler/conclusion.h"
 
+#include "runner/clock.h"
 #include "runner/promotion/approval_rules.h"
 
 namespace runner {
@@ -17,15 +18,22 @@ TaskState conclude_judged(store::TaskRow& task, const tasks::Policy& policy,
   task.next_step.clear();
   task.approvals_needed = 0;
   task.owners_needed = 0;
-  if (task.intent != tasks::Intent::promote || !can_land(judgement)) return TaskState::done;
+  task.override_until.clear();
+  if (task.intent != tasks::Intent::promote) return TaskState::done;
   const ApprovalNeed need = approval_need(policy, task.change.guarded, judgement);
-  task.approvals_needed = need.approvals;
-  task.owners_needed = need.owners;
+  const bool may_be_overridden = policy.promotion.override_owners && !need.overrides.empty();
+  if (may_be_overridden) task.override_until = time_text_after(kOverrideWindow);
+  if (!can_land(judgement) && !may_be_overridden) return TaskState::done;
+  if (can_land(judgement)) {
+    task.approvals_needed = need.approvals;
+    task.owners_needed = need.owners;
+  }
   if (need.is_nothing()) return TaskState::promoting;
   const auto counting = counting_approvals(
       given, {.diff_digest = task.change.diff.digest, .policy_sha256 = task.policy_sha256},
       need.asks);
-  return suffices(need, counting) ? TaskState::promoting : TaskState::awaiting_approval;
+  if (suffices(need, counting)) return TaskState::promoting;
+  return can_land(judgement) ? TaskState::awaiting_approval : TaskState::done;
 }
 
 TaskState conclude_fault(store::TaskRow& task, const std::string& detail, Retry retry) {

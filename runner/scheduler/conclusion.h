@@ -15,7 +15,9 @@ namespace runner {
 inline constexpr int kMaxInfraFaults = 2;
 
 // A completed attempt was judged: done, awaiting_approval, or promoting where what was given before
-// (a clean rebase keeps approvals) or nothing at all is enough.
+// (a clean rebase keeps approvals) or nothing at all is enough. A verdict that cannot land is done
+// unless its gates are overridden already; where the policy lets owners do that, override_until
+// says how long.
 TaskState conclude_judged(store::TaskRow& task, const tasks::Policy& policy,
                           const gates::Judgement& judgement,
                           const std::vector<store::ApprovalRow>& given);

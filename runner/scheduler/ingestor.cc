@@ -41,7 +41,7 @@ std::vector<tasks::TreeId> known_trees(const Config& config) {
   return trees;
 }
 
-os::Result<void> write_plain(const std::string& path, std::string_view bytes) {
+os::Result<void> write_input(const std::string& path, std::string_view bytes) {
   const os::Fd file = TRY(os::open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
   return os::write_all(file.get(), bytes);
 }
@@ -165,11 +165,11 @@ os::Result<void> Ingestor::stage(const IngestOrder& order, const std::string& at
   plan.memory = kIngestMemory;
   if (order.spec.source == tasks::IngestSpec::Source::patch) {
     plan.ingest.patch_file = "in/change.patch";
-    TRY(write_plain(directory + "/in/change.patch", order.patch));
+    TRY(write_input(directory + "/in/change.patch", order.patch));
   }
   if (!order.policy_yaml.empty()) {
     plan.ingest.policy_file = "in/policy.yaml";
-    TRY(write_plain(directory + "/in/policy.yaml", order.policy_yaml));
+    TRY(write_input(directory + "/in/policy.yaml", order.policy_yaml));
   }
   if (!order.pack.empty()) {
     plan.ingest.pack_file = "in/objects.pack";

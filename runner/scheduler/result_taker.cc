@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "gates/gate.h"
+#include "runner/attest/audit_chain.h"
 #include "runner/clock.h"
 #include "runner/limits.h"
 #include "runner/log.h"
+#include "runner/promotion/approval_rules.h"
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/benchmark_spending.h"
 #include "runner/scheduler/conclusion.h"
@@ -43,6 +45,18 @@ std::string event_of(const store::TaskRow& task) {
                              {"class", task.failure_class},
                              {"reason", task.reason},
                              {"commit", task.change.candidate.hex()}});
+}
+
+AuditEvent verdict_event(const store::TaskRow& task, TaskState next) {
+  return {.type = "task.judged",
+          .actor = "serve",
+          .project = task.project,
+          .subject = task.id,
+          .data = {{"verdict", task.verdict},
+                   {"class", task.failure_class},
+                   {"commit", task.change.candidate.hex()},
+                   {"evidence", task.evidence_sha256},
+                   {"next", std::string(task_state_name(next))}}};
 }
 
 }  // namespace
@@ -106,6 +120,7 @@ os::Result<void> ResultTaker::commit(const store::AttemptRow& attempt, const Tak
       conclude_cancelled(task);
     } else if (taken.judged) {
       TRY(record_spending(database, task, taken.judged->judgement));
+      TRY(void_if_changed(database, task, taken.judged->judgement));
       next = conclude_judged(task, taken.judged->policy, taken.judged->judgement,
                              TRY(store::approvals_of(database, task.id)));
     } else if (!attempt.stop_reason.empty() &&
@@ -116,8 +131,23 @@ os::Result<void> ResultTaker::commit(const store::AttemptRow& attempt, const Tak
       next = conclude_fault(task, infra ? infra->step + ": " + infra->detail : "it was stopped",
                             infra && !infra->retryable ? Retry::useless : Retry::allowed);
     }
+    TRY(context_.audit.append(database, verdict_event(task, next)));
     return store::move_task(database, task, next, event_of(task));
   });
+}
+
+// `approval: clean-rebase` keeps an approval only where the gates say what its reviewer saw.
+os::Result<void> ResultTaker::void_if_changed(store::Database& database, const store::TaskRow& task,
+                                              const gates::Judgement& now) {
+  if (task.judgement.empty()) return {};
+  const std::string change = changed_outcome(TRY(gates::judgement_from_json(task.judgement)), now);
+  if (change.empty()) return {};
+  if (TRY(store::void_approvals(database, task.id, change)) == 0) return {};
+  return context_.audit.append(database, {.type = "approvals.voided",
+                                          .actor = "serve",
+                                          .project = task.project,
+                                          .subject = task.id,
+                                          .data = {{"reason", change}}});
 }
 
 os::Result<void> ResultTaker::take(const store::AttemptRow& attempt, const std::string& key) {

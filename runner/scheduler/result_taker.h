@@ -27,6 +27,8 @@ class ResultTaker {
   os::Result<Taken> collect(const store::AttemptRow& attempt);
   os::Result<void> commit(const store::AttemptRow& attempt, const Taken& taken,
                           const std::string& key);
+  os::Result<void> void_if_changed(store::Database& database, const store::TaskRow& task,
+                                   const gates::Judgement& now);
 
   const ServiceContext& context_;
 };

@@ -71,6 +71,11 @@ os::Result<void> RetentionSweep::expire_waits() {
       if (task.updated_at >= before) continue;
       conclude_review(task, "expired", "nobody decided in time",
                       "submit the change again and ask for a review");
+      TRY(context_.audit.append(database, {.type = "approval.expired",
+                                           .actor = "serve",
+                                           .project = task.project,
+                                           .subject = task.id,
+                                           .data = {}}));
       TRY(store::move_task(database, task, TaskState::done));
     }
     return {};

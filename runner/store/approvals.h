@@ -22,7 +22,10 @@ os::Result<std::int64_t> void_approvals(Database& database, const std::string& t
 // replaced. conflict: the task is promoted already.
 os::Result<void> begin_promotion(Database& database, const PromotionRow& promotion);
 os::Result<std::optional<PromotionRow>> find_promotion(Database& database, const std::string& task);
-// moving -> done with the receipt, or -> failed. conflict: it is not moving.
+// moving -> done with receipt, statements and notes, or -> failed. conflict: it is not moving.
 os::Result<void> end_promotion(Database& database, const PromotionRow& promotion);
+// Whose statements are still to be copied to the repository; at most 100.
+os::Result<std::vector<PromotionRow>> promotions_with_due_notes(Database& database);
+os::Result<void> mark_noted(Database& database, const std::string& task);
 
 }  // namespace runner::store

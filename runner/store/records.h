@@ -14,6 +14,8 @@ namespace runner::store {
 struct TokenRow {
   std::string sha256;  // of the token; the token itself is nowhere
   std::string id, principal, created_at, expires_at, revoked_at;
+  std::string minted_by = {};     // principal who made it; empty: the first start did
+  std::string last_used_at = {};  // to the minute; empty: never
 };
 
 struct ProjectRow {
@@ -49,6 +51,9 @@ struct TaskRow {
   std::int64_t fence = 0;             // of the latest attempt
   int infra_faults = 0, rebases = 0, overtaken = 0;
   std::string cancel_by;  // who asked to cancel; empty: nobody
+  // Until when owners may override the gates of a task that is done; empty: they may not. Its
+  // objects are kept as long.
+  std::string override_until;
   std::string created_at, updated_at;
 };
 
@@ -91,8 +96,9 @@ struct ApprovalRow {
   bool is_owner = false;
   Decision decision = Decision::approve;
   std::string reason;
-  std::vector<std::string> gates;  // inconclusive gates accepted by name
-  std::string binding;             // JSON of all that the decision was about
+  std::vector<std::string> gates;      // inconclusive gates accepted by name
+  std::vector<std::string> overrides;  // gates that did not pass, overridden by name
+  std::string binding;                 // JSON of all that the decision was about
   std::string candidate_commit, diff_digest, policy_sha256;
   std::string void_reason;  // empty: valid
   std::string at;
@@ -106,6 +112,9 @@ struct PromotionRow {
   PromotionState state = PromotionState::moving;
   std::string receipt;  // JSON; empty while moving
   std::string at;
+  std::string statements = {};  // signed, one envelope a line; empty while moving
+  // Copy of the statements in the repository: empty: none is wanted; "due"; "done".
+  std::string notes = {};
 };
 
 }  // namespace runner::store

@@ -99,7 +99,26 @@ CREATE TABLE benchmark_tests(
 CREATE INDEX benchmark_tests_by_scope ON benchmark_tests(project, gate, scope, at);
 )sql";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions, kBenchmarkTests};
+// Proof: the audit log (append-only, also for whoever writes SQL by hand), statements and notes of
+// promotions, who minted whom, overrides.
+constexpr const char* kProof = R"sql(
+CREATE TABLE audit(
+  sequence INTEGER PRIMARY KEY, project TEXT NOT NULL, entry TEXT NOT NULL) STRICT;
+CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
+  BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_is_not_cut BEFORE DELETE ON audit
+  BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+ALTER TABLE principals ADD COLUMN minted_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE tokens ADD COLUMN minted_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE tokens ADD COLUMN last_used_at TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN overrides TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE promotions ADD COLUMN statements TEXT NOT NULL DEFAULT '';
+ALTER TABLE promotions ADD COLUMN notes TEXT NOT NULL DEFAULT '';
+ALTER TABLE tasks ADD COLUMN override_until TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions, kBenchmarkTests,
+                                                              kProof};
 
 os::Result<std::int64_t> version_of(Database& database) {
   Statement statement = TRY(database.query("PRAGMA user_version"));

@@ -13,9 +13,9 @@ constexpr std::string_view kColumns =
     "verdict, failure_class, judgement, reason_code, reason, next_step, change, policy_sha256, "
     "diff_sha256, evidence_sha256, level, cpus, memory, total_ms, approvals_needed, "
     "owners_needed, attempt_why, attempt, fence, infra_faults, rebases, overtaken, cancel_by, "
-    "created_at, updated_at";
+    "override_until, created_at, updated_at";
 
-std::string select(std::string_view rest) {
+std::string select_tasks(std::string_view rest) {
   return "SELECT " + std::string(kColumns) + " FROM tasks " + std::string(rest);
 }
 
@@ -58,12 +58,13 @@ os::Result<TaskRow> read_task(const Statement& row) {
   task.rebases = static_cast<int>(number());
   task.overtaken = static_cast<int>(number());
   task.cancel_by = text();
+  task.override_until = text();
   task.created_at = text();
   task.updated_at = text();
   return task;
 }
 
-os::Result<std::vector<TaskRow>> read_all(Statement row) {
+os::Result<std::vector<TaskRow>> read_tasks(Statement row) {
   std::vector<TaskRow> tasks;
   while (TRY(row.step())) tasks.push_back(TRY(read_task(row)));
   return tasks;
@@ -76,8 +77,8 @@ os::Result<void> update(Database& database, const TaskRow& task, TaskState from)
       "reason_code = ?, reason = ?, next_step = ?, change = ?, candidate_commit = ?, "
       "policy_sha256 = ?, diff_sha256 = ?, evidence_sha256 = ?, level = ?, cpus = ?, memory = ?, "
       "total_ms = ?, approvals_needed = ?, owners_needed = ?, attempt_why = ?, attempt = ?, "
-      "fence = ?, infra_faults = ?, rebases = ?, overtaken = ?, cancel_by = ?, updated_at = ? "
-      "WHERE id = ? AND state = ?",
+      "fence = ?, infra_faults = ?, rebases = ?, overtaken = ?, cancel_by = ?, override_until = ?, "
+      "updated_at = ? WHERE id = ? AND state = ?",
       {task_state_name(task.state),
        task.verdict,
        task.failure_class,
@@ -103,6 +104,7 @@ os::Result<void> update(Database& database, const TaskRow& task, TaskState from)
        std::int64_t{task.rebases},
        std::int64_t{task.overtaken},
        task.cancel_by,
+       task.override_until,
        now_text(),
        task.id,
        task_state_name(from)}));
@@ -151,7 +153,7 @@ os::Result<void> insert_task(Database& database, const TaskRow& task) {
 }
 
 os::Result<TaskRow> get_task(Database& database, const std::string& id) {
-  Statement row = TRY(database.query(select("WHERE id = ?"), {id}));
+  Statement row = TRY(database.query(select_tasks("WHERE id = ?"), {id}));
   if (!TRY(row.step())) return os::fail(os::Code::not_found, "there is no task " + id);
   return read_task(row);
 }
@@ -181,8 +183,8 @@ os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
 }
 
 os::Result<std::vector<TaskRow>> tasks_in_state(Database& database, TaskState state) {
-  return read_all(
-      TRY(database.query(select("WHERE state = ? ORDER BY sequence"), {task_state_name(state)})));
+  return read_tasks(TRY(
+      database.query(select_tasks("WHERE state = ? ORDER BY sequence"), {task_state_name(state)})));
 }
 
 os::Result<int> count_tasks(Database& database, TaskState state) {
@@ -193,24 +195,27 @@ os::Result<int> count_tasks(Database& database, TaskState state) {
 }
 
 os::Result<std::vector<TaskRow>> list_tasks(Database& database, const TaskFilter& filter) {
-  return read_all(TRY(database.query(
-      select("WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR state = ?2) AND "
-             "(?3 = '' OR principal = ?3) AND (?4 = '' OR sequence < "
-             "(SELECT sequence FROM tasks WHERE id = ?4)) ORDER BY sequence DESC LIMIT ?5"),
+  return read_tasks(TRY(database.query(
+      select_tasks("WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR state = ?2) AND "
+                   "(?3 = '' OR principal = ?3) AND (?4 = '' OR sequence < "
+                   "(SELECT sequence FROM tasks WHERE id = ?4)) ORDER BY sequence DESC LIMIT ?5"),
       {filter.project, filter.state, filter.principal, filter.after, std::int64_t{filter.limit}})));
 }
 
 os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std::string& time,
                                                    int limit) {
-  return read_all(TRY(database.query(
-      select("WHERE state = 'done' AND updated_at < ? AND EXISTS (SELECT 1 FROM evidence_refs "
-             "WHERE owner = tasks.id) AND NOT EXISTS (SELECT 1 FROM promotions WHERE task = "
-             "tasks.id AND state = 'done') ORDER BY sequence LIMIT ?"),
+  return read_tasks(TRY(database.query(
+      select_tasks(
+          "WHERE state = 'done' AND updated_at < ? AND EXISTS (SELECT 1 FROM evidence_refs "
+          "WHERE owner = tasks.id) AND NOT EXISTS (SELECT 1 FROM promotions WHERE task = "
+          "tasks.id AND state = 'done') ORDER BY sequence LIMIT ?"),
       {time, std::int64_t{limit}})));
 }
 
 os::Result<bool> is_task_live(Database& database, const std::string& id) {
-  Statement row = TRY(database.query("SELECT 1 FROM tasks WHERE id = ? AND state <> 'done'", {id}));
+  Statement row = TRY(
+      database.query("SELECT 1 FROM tasks WHERE id = ? AND (state <> 'done' OR override_until > ?)",
+                     {id, now_text()}));
   return row.step();
 }
 

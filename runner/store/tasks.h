@@ -29,7 +29,7 @@ os::Result<std::vector<TaskRow>> list_tasks(Database& database, const TaskFilter
 // Ended before `time`, oldest first, at most `limit`, with evidence or a quarantine still kept.
 os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std::string& time,
                                                    int limit);
-// True for a task that is not done.
+// True for a task that is not done, or that owners may still override.
 os::Result<bool> is_task_live(Database& database, const std::string& id);
 
 // The task that an unexpired key stands for.

@@ -8,10 +8,13 @@ void add_given(Html& out, const TaskView& task) {
   if (task.approvals.empty()) return;
   out << "<ul class=\"plain\">";
   for (const ApprovalView& given : task.approvals) {
-    out << "<li>" << badge(given.decision == "approve" ? "passed" : "refused") << " <b>" << given.by
-        << "</b> "
-        << (given.decision == "approve" ? std::string("approved") : std::string("refused")) << " "
-        << age(given.at);
+    const bool is_approval = given.decision == "approve";
+    const std::string words = is_approval                   ? "approved"
+                              : given.decision == "abstain" ? "abstained"
+                                                            : "refused";
+    out << "<li>" << badge(is_approval ? "passed" : words) << " <b>" << given.by << "</b> " << words
+        << " " << age(given.at);
+    for (const std::string& gate : given.overrides) out << " <b>overrides</b> " << gate;
     if (!given.reason.empty()) out << ": " << given.reason;
     if (!given.valid) out << " <b>void:</b> " << given.void_reason;
     out << "</li>";

@@ -49,8 +49,8 @@ TEST(Report, IsJsonWithANumberOfFormat) {
   view.title = "\xff";
   tasks::Evidence evidence;
   evidence.runs.emplace_back();
-  const auto json = sandbox::parse_json(report_to_json(view, evidence));
-  ASSERT_TRUE(json.has_value()) << json.error().message;
+  const auto written = sandbox::parse_json(report_to_json(view, evidence));
+  ASSERT_TRUE(written.has_value()) << written.error().message;
 }
 
 }  // namespace

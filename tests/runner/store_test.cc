@@ -183,7 +183,9 @@ TEST_F(StoreTest, MovesOnlyWhereAMoveIsAllowed) {
                                                              {awaiting_approval, queued},
                                                              {awaiting_approval, done},
                                                              {promoting, done},
-                                                             {promoting, queued}};
+                                                             {promoting, queued},
+                                                             // An owner overrides a gate.
+                                                             {done, awaiting_approval}};
   for (const TaskState from : {queued, running, awaiting_approval, promoting, done}) {
     for (const TaskState to : {queued, running, awaiting_approval, promoting, done}) {
       const bool is_allowed = std::ranges::find(allowed, std::pair(from, to)) != allowed.end();

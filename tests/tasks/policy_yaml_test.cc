@@ -102,6 +102,18 @@ promotion: {approvals: 1, strategy: rebase, approval: clean-rebase}
             "");
 }
 
+TEST(PolicyYaml, ReadsWhatMayBeOverriddenAndKept) {
+  Parts parts;
+  parts.tail = "promotion: {override: owners, notes: true}\n";
+  const PolicyReading reading = read_policy(parts.text());
+  ASSERT_TRUE(reading.policy.has_value());
+  EXPECT_TRUE(reading.policy->promotion.override_owners);
+  EXPECT_TRUE(reading.policy->promotion.notes);
+  const std::string json = policy_to_json(*reading.policy);
+  EXPECT_EQ(policy_from_json(json).value_or(Policy{}), *reading.policy);
+  EXPECT_SAYS(with_head("promotion: {override: reviewers}"), "owners");
+}
+
 TEST(PolicyYaml, ReadsEveryField) {
   const PolicyReading reading = read_policy(R"(version: 1
 environment: host
