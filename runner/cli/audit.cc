@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kAuditKeyLimit = 4096;
 constexpr std::size_t kAuditHeadLimit = 64U << 10U;
-constexpr std::size_t kLogLimit = 1U << 30U;
+constexpr std::size_t kAuditLogLimit = 1U << 30U;
 
 // Calls `take` with each line of `text`, without its newline.
 void each_line(std::string_view text, const std::function<void(std::string_view)>& take) {
@@ -84,7 +84,7 @@ int tell_outcome(const AuditVerifier& verifier) {
 
 // Feeds an exported log: entries, and the head as its last line.
 Told<std::string> read_file_log(const std::string& path, AuditVerifier& verifier) {
-  const os::Result<std::string> text = os::read_file(path, kLogLimit);
+  const os::Result<std::string> text = os::read_file(path, kAuditLogLimit);
   if (!text) return std::unexpected(tell(text.error()));
   std::optional<std::string> last;
   each_line(*text, [&](std::string_view line) {
