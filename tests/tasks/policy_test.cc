@@ -116,7 +116,8 @@ TEST(PolicyJson, WritesEveryDefaultOut) {
             R"("disk":1073741824,"files":1024,"idle_ms":300000,"inodes":200000,"keep":1048576,)"
             R"("memory":2147483648,"output":16777216,"pids":512,"shm":67108864,"wall_ms":600000},)"
             R"("owners":{"**":1},"promotion":{"approval":"clean-rebase","approvals":1,)"
-            R"("assurance":null,"self_owner":false,"strategy":"rebase"},"schema":2,"steps":[],)"
+            R"("assurance":null,"notes":false,"override_owners":false,"self_owner":false,)"
+            R"("strategy":"rebase"},"schema":2,"steps":[],)"
             R"("subject":[],"total_ms":3600000})");
 }
 
