@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/backtest_values.h"
 #include "runner/page_values.h"
 #include "runner/proof_values.h"
 #include "runner/service_values.h"
@@ -108,6 +109,9 @@ class Service {
     bool same = false;
   };
   virtual Answer<Rejudged> rejudge(const Actor& actor, const std::string& task) = 0;
+  // What another policy would have decided on a project's last tasks; for its owners.
+  virtual Answer<Backtest> backtest(const Actor& actor, const std::string& project,
+                                    const BacktestRequest& request) = 0;
 
   // The signed statements of a promotion, one envelope a line; not_found: it did not land.
   virtual Answer<std::string> attestations(const Actor& actor, const std::string& task) = 0;

@@ -82,6 +82,8 @@ class ServiceCore final : public Service {
   Answer<TaskView> decide(const Actor& actor, const std::string& task,
                           const ApprovalRequest& request) override;
   Answer<Rejudged> rejudge(const Actor& actor, const std::string& task) override;
+  Answer<Backtest> backtest(const Actor& actor, const std::string& project,
+                            const BacktestRequest& request) override;
 
   Answer<std::string> attestations(const Actor& actor, const std::string& task) override;
   std::string public_key() override;
@@ -126,6 +128,9 @@ class ServiceCore final : public Service {
   Answer<store::TaskRow> make_task(const Admission& admission, const Ingested& ingested,
                                    const std::string& id);
   Answer<std::string> policy_of_tip(const store::ProjectRow& project);
+  // Newest first.
+  Answer<std::vector<store::TaskRow>> judged_tasks(const std::string& project, int limit);
+  BacktestRow backtest_task(const store::TaskRow& task, const tasks::Policy& policy);
 
   Config config_;
   std::unique_ptr<Executor> executor_;

@@ -195,6 +195,19 @@ std::string to_wire(const PublicKeyView& key) {
       {{"keys", json::array({{{"keyid", key.id}, {"algorithm", "ed25519"}, {"pem", key.pem}}})}});
 }
 
+std::string to_wire(const Backtest& backtest) {
+  json rows = json::array();
+  for (const BacktestRow& row : backtest.rows)
+    rows.push_back({{"task", row.task},
+                    {"title", row.title},
+                    {"was", row.was},
+                    {"now", text_or_null(row.now)},
+                    {"flips", row.flips()},
+                    {"gate", text_or_null(row.gate)},
+                    {"words", row.words}});
+  return sandbox::dump_json({{"policy_sha256", backtest.policy_sha256}, {"tasks", rows}});
+}
+
 std::string to_wire(const Readiness& readiness) {
   return sandbox::dump_json({{"ready", readiness.ready}, {"problems", readiness.problems}});
 }

@@ -19,6 +19,7 @@ std::string to_wire(const IssuedToken& token);
 std::string to_wire(const Readiness& readiness);
 std::string to_wire(const LoginCode& code);
 std::string to_wire(const std::vector<TokenView>& tokens);
+std::string to_wire(const Backtest& backtest);
 
 struct PublicKeyView {
   std::string id;
@@ -36,6 +37,7 @@ int status_of(const ServiceError& error);
 Answer<Submission> submission_from_wire(std::string_view json);
 Answer<ApprovalRequest> approval_from_wire(std::string_view json);
 Answer<ProjectSpec> project_from_wire(std::string_view json);
+Answer<BacktestRequest> backtest_from_wire(std::string_view json);  // {policy, last?}
 
 Answer<Principal> principal_from_wire(std::string_view json);  // {name, owner?}
 Answer<Grant> grant_from_wire(std::string_view json);          // {principal, project?, role}

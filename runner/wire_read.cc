@@ -188,6 +188,19 @@ Answer<Submission> submission_from_wire(std::string_view text) {
   return submission;
 }
 
+Answer<BacktestRequest> backtest_from_wire(std::string_view text) {
+  const Answer<json> object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  Reader reader(*object, "");
+  BacktestRequest request;
+  request.policy_yaml = reader.text("policy", 256U << 10U);
+  // A number out of range is refused by its name, not cut to one that is in it.
+  if (reader.has("last"))
+    request.last = static_cast<int>(std::clamp<std::int64_t>(reader.number("last"), -1, 1'000'000));
+  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
+  return request;
+}
+
 Answer<ApprovalRequest> approval_from_wire(std::string_view text) {
   const Answer<json> object = parse_object(text);
   if (!object) return std::unexpected(object.error());

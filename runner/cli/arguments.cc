@@ -277,6 +277,12 @@ void CommandLine::add_policy() {
   auto show = std::make_shared<PolicyShowCommand>();
   sub = add_client(*group, "show", "Show what one may edit in a project and what will run", show);
   sub->add_option("project", show->project)->required();
+  auto backtest = std::make_shared<PolicyBacktestCommand>();
+  sub = add_client(*group, "backtest", "Judge a project's last tasks by another policy", backtest);
+  sub->add_option("file", backtest->file, "The other policy (default: proofhouse.yaml)");
+  sub->add_option("-p,--project", backtest->project, "Project")->required();
+  sub->add_option("--last", backtest->last, "So many judged tasks, the newest (50)")
+      ->check(CLI::Range(1, 200));
 }
 
 void CommandLine::add_project() {

@@ -25,6 +25,7 @@ int run_command(const LoginCommand& command);
 
 // Of a server's configuration.
 int run_command(const PolicyShowCommand& command);
+int run_command(const PolicyBacktestCommand& command);
 int run_command(const ProjectAddCommand& command);
 int run_command(const ProjectListCommand& command);
 int run_command(const TokenCreateCommand& command);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "runner/cli/policy_options.h"
 #include "runner/cli/proof_options.h"
 #include "runner/cli/server_address.h"
 
@@ -112,16 +113,6 @@ struct CheckCommand {
   std::vector<std::string> allow_gaps;
 };
 
-struct PolicyCheckCommand {
-  std::string file = "proofhouse.yaml";
-  bool json = false;
-};
-
-struct PolicyShowCommand {
-  ServerFlags server;
-  std::string project;
-};
-
 struct ProjectAddCommand {
   ServerFlags server;
   std::string name, repository, url, target;
@@ -169,10 +160,10 @@ using Command =
     std::variant<ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand,
                  ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
                  DecideCommand, CheckCommand, PolicyCheckCommand, PolicyShowCommand,
-                 ProjectAddCommand, ProjectListCommand, SandboxRunCommand, DoctorCommand,
-                 TokenCreateCommand, TokenRevokeCommand, TokenListCommand, LoginCommand,
-                 AttestVerifyCommand, AttestShowCommand, AttestKeyCommand, AuditVerifyCommand,
-                 AuditExportCommand, AuditHeadCommand, StatusCommand>;
+                 PolicyBacktestCommand, ProjectAddCommand, ProjectListCommand, SandboxRunCommand,
+                 DoctorCommand, TokenCreateCommand, TokenRevokeCommand, TokenListCommand,
+                 LoginCommand, AttestVerifyCommand, AttestShowCommand, AttestKeyCommand,
+                 AuditVerifyCommand, AuditExportCommand, AuditHeadCommand, StatusCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

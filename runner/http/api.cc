@@ -153,6 +153,13 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
                       const auto view = service_.policy_view(actor, request.parameter("id"));
                       return view ? json_response(*view) : problem(view.error());
                     })});
+  routes.push_back({"POST", "/v1/projects/:id/backtest",
+                    guarded([this](const Actor& actor, const HttpRequest& request) {
+                      const Answer<BacktestRequest> asked = backtest_from_wire(request.body);
+                      if (!asked) return problem(asked.error());
+                      const auto answer = service_.backtest(actor, request.parameter("id"), *asked);
+                      return answer ? json_response(to_wire(*answer)) : problem(answer.error());
+                    })});
   routes.push_back(
       {"POST", "/v1/projects/:id/packs",
        guarded([this](const Actor& actor, const HttpRequest& request) {
