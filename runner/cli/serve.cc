@@ -157,6 +157,9 @@ os::Result<GitClientOptions> git_options(const Config& config) {
   options.file_urls = true;
   const std::string credential = config.data + "/keys/git";
   if (::access(credential.c_str(), R_OK) == 0) options.credential_file = credential;
+  for (const char* const secret : {"/keys/attest.key", "/admin.token", "/proofhouse.db",
+                                   "/proofhouse.db-wal", "/proofhouse.db-shm"})
+    options.hidden.push_back(config.data + secret);
   return options;
 }
 

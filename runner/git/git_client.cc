@@ -64,6 +64,7 @@ os::Result<GitTip> tip_of(const GitAnswer& answer) {
 os::Result<GitAnswer> GitClient::ask(GitRequest request) const {
   request.file_urls = request.file_urls || options_.file_urls;
   request.credential_file = options_.credential_file;
+  request.hidden = options_.hidden;
   const std::string line = encode(request) + "\n";
   const os::Fd input = TRY(os::sealed_memory_file("git-request", line));
   os::SpawnRequest spawn;

@@ -18,6 +18,7 @@ struct GitClientOptions {
   std::chrono::milliseconds remote_deadline{300'000};  // for fetch, push and copying
   bool file_urls = false;                              // paths and file:// as addresses
   std::string credential_file;                         // see tasks::git::Remote
+  std::vector<std::string> hidden = {};                // absolute paths kept from the helper
 };
 
 // Starts one helper process a call; safe from several threads. A helper that does not end in time

@@ -1,5 +1,6 @@
 #include "runner/git/git_helper.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "sandbox/os/fd.h"
+#include "sandbox/os/hidden_paths.h"
 #include "tasks/git.h"
 #include "tasks/git_history.h"
 #include "tasks/git_notes.h"
@@ -154,10 +156,27 @@ GitAnswer from_error(const os::Error& error) {
   return answer;
 }
 
+// A path of this machine in an address; empty: it has none.
+std::string path_of(const std::string& url) {
+  constexpr std::string_view kFile = "file://";
+  if (url.starts_with(kFile)) return url.substr(kFile.size());
+  return url.starts_with('/') ? url : std::string();
+}
+
+// Before the library reads anything: what it has been made to do by a damaged repository or a
+// remote ends here.
+os::Result<void> hide_secrets(const GitRequest& request) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os::fail_errno("no_new_privs");
+  TRY(os::hide_paths(request.hidden, {request.repository, request.pack, request.index,
+                                      request.credential_file, path_of(request.url)}));
+  return {};
+}
+
 os::Result<GitAnswer> read_and_answer() {
   TRY(bound_ourselves());
   const std::string line = TRY(os::read_all(STDIN_FILENO, kMaxGitLine));
   const GitRequest request = TRY(decode_git_request(line));
+  TRY(hide_secrets(request));
   const git::Session session = TRY(git::Session::start(git::Use::repositories));
   return answer_git_request(request);
 }

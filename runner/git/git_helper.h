@@ -2,7 +2,8 @@
 // one request.
 //
 // Rights: serve's uid; the repositories that uid may open; the network for fetch, push and asking a
-// remote. Not: keys, database, jails. It starts no process and runs no hook, filter or checkout.
+// remote. Not: jails, nor (where the kernel has Landlock) the paths that the request hides: serve's
+// key, tokens and database. It starts no process and runs no hook, filter or checkout.
 // Reads: one line on standard input (GitRequest, at most kMaxGitLine). Answers: one line on
 // standard output (GitAnswer); ends with 0 if it could answer, also with an error, else 2. Trusted
 // references only: it reads commits, their trees and the policy file's bytes (for its digest), and

@@ -22,6 +22,7 @@ struct Fields<runner::GitRequest> {
     archive("ref", request.ref);
     archive("url", request.url);
     archive("credential_file", request.credential_file);
+    archive("hidden", request.hidden);
     archive("file_urls", request.file_urls);
     archive("tracked", request.tracked);
     archive("pack", request.pack);

@@ -35,8 +35,9 @@ struct GitRequest {
   std::string ref;
   std::string url;
   std::string credential_file;
-  bool file_urls = false;  // an admin allowed paths and file://
-  bool tracked = false;    // clone_bare: branches go to refs/remotes/origin/*
+  std::vector<std::string> hidden = {};  // absolute paths that the helper must not open
+  bool file_urls = false;                // an admin allowed paths and file://
+  bool tracked = false;                  // clone_bare: branches go to refs/remotes/origin/*
   std::string pack, index;
   std::string note;
   tasks::CommitId from, to;

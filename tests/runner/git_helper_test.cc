@@ -97,6 +97,26 @@ TEST_F(GitHelper, ReadsATip) {
   EXPECT_EQ(client_.tip(none).error().code, os::Code::not_found);
 }
 
+TEST_F(GitHelper, OpensNothingThatIsHidden) {
+  REQUIRE_CAPABILITY(landlock);
+  std::filesystem::create_directory(directory_ / "keys");
+  const GitRepository secret(directory_ / "keys/secret.git");
+  secret.set(kMain, secret.commit(files_));
+  Project project = local();
+  project.repository = secret.path();
+  ASSERT_TRUE(client_.tip(project));
+  GitClientOptions hiding = options();
+  hiding.hidden = {secret.path(), directory_ / "not-there-yet"};
+  const GitClient client(hiding);
+  EXPECT_FALSE(client.tip(project));
+  // A hidden file of a repository that is itself to be seen.
+  hiding.hidden = {secret.path() + "/HEAD"};
+  EXPECT_FALSE(GitClient(hiding).tip(project));
+  // What lies beside is as it was, writing and renaming included.
+  EXPECT_EQ(client.tip(local())->commit, base_);
+  EXPECT_TRUE(client.land(local(), landing(author_, change_)));
+}
+
 TEST_F(GitHelper, LandsInALocalRepository) {
   ASSERT_TRUE(client_.land(local(), landing(author_, change_)));
   EXPECT_EQ(repository_.get(kMain), change_.hex());
