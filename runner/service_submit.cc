@@ -111,12 +111,17 @@ Answer<Submitted> ServiceCore::submit(const Actor& actor, const Submission& subm
     if (answer) answer->replayed = true;
     return answer;
   }
-  Answer<Submitted> answer = admit({.actor = actor,
-                                    .submission = submission,
-                                    .project = std::move(project),
-                                    .tip = tip,
-                                    .key = key,
-                                    .body = body});
+  const auto take_off = [&]() -> Answer<Submitted> {
+    // One that landed between our look for it and our place here is to be seen by now.
+    if (const auto known = ASK(find_key(key))) return replay(*known, body);
+    return admit({.actor = actor,
+                  .submission = submission,
+                  .project = std::move(project),
+                  .tip = tip,
+                  .key = key,
+                  .body = body});
+  };
+  Answer<Submitted> answer = take_off();
   landing.set_value(answer);
   flights_->under_way.with([&](auto& flights) { flights.erase(flight_key); });
   return answer;
