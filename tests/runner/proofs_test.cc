@@ -298,7 +298,8 @@ TEST(Tokens, ShowTheirLastUseAndWhoMintedThem) {
   const Actor admin = house.actor("admin");
   const auto token = house.core->create_token(admin, "bob", std::chrono::hours(1));
   const auto view_of = [&]() -> TokenView {
-    for (const TokenView& view : *house.core->list_tokens(admin, "bob"))
+    const auto views = house.core->list_tokens(admin, "bob");
+    for (const TokenView& view : *views)
       if (view.id == token->id) return view;
     return {};
   };
