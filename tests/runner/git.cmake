@@ -1,6 +1,6 @@
 # The git helper, started as serve starts it.
+proofhouse_guest(git_helper_program SOURCES git_helper_program.cc LIBS runner_git_helper)
 if(TARGET tests_git_fixture)
-  proofhouse_guest(git_helper_program SOURCES git_helper_program.cc LIBS runner_git_helper)
   proofhouse_test(runner_git_test
     SOURCES git_helper_test.cc
     LIBS runner_git_client runner_git_helper tests_git_fixture

@@ -1,13 +1,11 @@
 #include "tests/runner/house.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <cstdio>
 
 #include <gtest/gtest.h>
 
 #include "runner/git/git_client.h"
+#include "tests/support/programs.h"
 
 namespace tests {
 namespace {
@@ -24,12 +22,6 @@ gates:
   size: {kind: diff, max_lines: 100}
 promotion: {approvals: 1, strategy: rebase, approval: clean-rebase}
 )";
-
-std::string self() {
-  std::array<char, 4096> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), static_cast<std::size_t>(length)};
-}
 
 os::TempDir make_directory() {
   auto made = os::TempDir::create("proofhouse-service");
@@ -112,7 +104,7 @@ void House::open() {
   auto opened =
       runner::ServiceCore::open(config, machine.executor(),
                                 std::make_unique<runner::GitClient>(runner::GitClientOptions{
-                                    .program = self(),
+                                    .program = guest_path("git_helper_program"),
                                     .arguments = {"git-helper"},
                                     .local_deadline = std::chrono::seconds(30),
                                     .remote_deadline = std::chrono::seconds(60),

@@ -18,4 +18,5 @@ proofhouse_test(runner_core_test
     service_main.cc
     service_test.cc
     store_test.cc
-  LIBS runner_core runner_http runner_git_client runner_git_helper tasks_ingest nlohmann_json::nlohmann_json)
+  LIBS runner_core runner_http runner_git_client tasks_ingest nlohmann_json::nlohmann_json
+  GUESTS git_helper_program)

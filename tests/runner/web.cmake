@@ -8,4 +8,5 @@ proofhouse_test(runner_web_test
     visitor.cc
     web_parts_test.cc
     web_test.cc
-  LIBS runner_web runner_git_client runner_git_helper tasks_ingest)
+  LIBS runner_web runner_git_client tasks_ingest
+  GUESTS git_helper_program)
