@@ -107,7 +107,7 @@ TEST_F(GitHelper, OpensNothingThatIsHidden) {
   ASSERT_TRUE(client_.tip(project));
   GitClientOptions hiding = options();
   hiding.hidden = {secret.path(), directory_ / "not-there-yet"};
-  const GitClient client(hiding);
+  GitClient client(hiding);
   EXPECT_FALSE(client.tip(project));
   // A hidden file of a repository that is itself to be seen.
   hiding.hidden = {secret.path() + "/HEAD"};
