@@ -94,6 +94,13 @@ JunitCase read_case(const pugi::xml_node& node) {
   return test;
 }
 
+// An attribute that counts cases. No file lists as many as the bound, and what is added to others
+// stays far from overflow.
+std::int64_t counted_cases(const pugi::xml_node& node, const char* name) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  return std::clamp<std::int64_t>(node.attribute(name).as_llong(), 0, kMost);
+}
+
 // Walks suites that nest; depth was checked.
 class SuiteWalk {
  public:
@@ -101,9 +108,8 @@ class SuiteWalk {
 
   os::Result<std::size_t> walk(const pugi::xml_node& node) {
     const std::size_t number = suites_.size();
-    suites_.push_back({node.name(), node.attribute("name").value(),
-                       node.attribute("tests").as_llong(), node.attribute("failures").as_llong(),
-                       node.attribute("errors").as_llong(), 0});
+    suites_.push_back({node.name(), node.attribute("name").value(), counted_cases(node, "tests"),
+                       counted_cases(node, "failures"), counted_cases(node, "errors"), 0});
     std::size_t listed = 0;
     for (const pugi::xml_node& child : node.children()) {
       const std::string_view name = child.name();
