@@ -110,7 +110,7 @@ TEST_F(GitHelper, OpensNothingThatIsHidden) {
   GitClient client(hiding);
   EXPECT_FALSE(client.tip(project));
   // A hidden file of a repository that is itself to be seen.
-  hiding.hidden = {secret.path() + "/HEAD"};
+  hiding.hidden = {secret.path() + "/refs/heads/main"};
   EXPECT_FALSE(GitClient(hiding).tip(project));
   // What lies beside is as it was, writing and renaming included.
   EXPECT_EQ(client.tip(local())->commit, base_);
