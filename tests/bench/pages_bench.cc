@@ -3,11 +3,9 @@
 #include <fstream>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include <benchmark/benchmark.h>
 
-#include "runner/git/git_helper.h"
 #include "tasks/git.h"
 #include "tests/runner/visitor.h"
 
@@ -113,9 +111,7 @@ BENCHMARK(BM_DiffSplit)->Unit(benchmark::kMillisecond)->Repetitions(10)->ReportA
 }  // namespace
 }  // namespace tests
 
-// Its own git helper, as the tests of the service are.
 int main(int count, char** arguments) {
-  if (count > 1 && std::string_view(arguments[1]) == "git-helper") return runner::run_git_helper();
   const auto session = tasks::git::Session::start(tasks::git::Use::posted);
   if (!session) return 2;
   benchmark::Initialize(&count, arguments);
