@@ -56,7 +56,8 @@ json provenance_json(const StatementFacts& facts) {
                       {"claims",
                        {{"text", task.claims.text},
                         {"fixes", task.claims.fixes},
-                        {"removes", task.claims.removes}}}};
+                        {"removes", task.claims.removes},
+                        {"faster_millionths", task.claims.faster}}}};
   const json internal{{"task", task.id},
                       {"attempt", task.attempt},
                       {"fence", task.fence},
