@@ -244,6 +244,7 @@ int status_of(const ServiceError& error) {
                                      Row{"project_frozen", 409},
                                      Row{"conflict", 409},
                                      Row{"already_exists", 409},
+                                     Row{"length_required", 411},
                                      Row{"etag_mismatch", 412},
                                      Row{"too_large", 413},
                                      Row{"invalid_field", 422},

@@ -34,6 +34,12 @@ ServiceError library_error(const HttpRequest& request) {
   if (status == "413")
     return error_of("too_large", "the body is larger than this path takes",
                     "send a smaller body; large objects go to /v1/projects/{id}/packs");
+  if (status == "405")
+    return error_of("method_not_allowed", "there is no method " + request.method + " here",
+                    "use GET, POST or DELETE");
+  if (status == "411")
+    return error_of("length_required", "the request does not say how long its body is",
+                    "send Content-Length, 0 for none");
   if (status == "400" || status == "414" || status == "416")
     return error_of("bad_request", "the request cannot be understood", "correct the request");
   if (status == "500")

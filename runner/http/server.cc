@@ -32,6 +32,11 @@ class WatchedStream : public httplib::Stream {
   // True once a read met the deadline: what follows is the rest of a request that was given up.
   bool is_late() const { return is_late_; }
 
+  // Closes the connection once this request is answered: its body was not read, and must not be
+  // taken for the next request.
+  void end_after_answer() { is_last_ = true; }
+  bool is_last() const { return is_last_; }
+
   // Waits for a first byte of the next request.
   bool wait_readable(milliseconds limit) const {
     return !buffer_.empty() || wait(POLLIN, steady_clock::now() + limit);
@@ -114,6 +119,7 @@ class WatchedStream : public httplib::Stream {
   std::vector<char> buffer_;
   size_t at_ = 0;
   bool is_late_ = false;
+  bool is_last_ = false;
 };
 
 // The stream of the request that this thread serves; handlers extend its deadline for a body.
@@ -146,7 +152,7 @@ class WatchedServer : public httplib::Server {
         const bool good =
             process_request(stream, peer, peer_port, own, own_port, left == 1, closed, nullptr);
         current_stream = nullptr;
-        if (!good || closed || stream.is_late()) break;
+        if (!good || closed || stream.is_late() || stream.is_last()) break;
       }
     }
     ::shutdown(socket, SHUT_RDWR);
@@ -213,6 +219,28 @@ httplib::Server::Handler to_handler(HttpHandler handler) {
   };
 }
 
+// Status for a request whose body cannot be read, or must not be; 0: it can. The library would read
+// a POST without a length until its deadline, and leave a chunked DELETE's body to be taken for the
+// next request (RFC 9112 §6.3, §11.2).
+int status_of_framing(const httplib::Request& request, std::size_t limit) {
+  const bool has_length = request.has_header("Content-Length");
+  const bool is_chunked = request.has_header("Transfer-Encoding");
+  const bool is_post = request.method == "POST";
+  const bool is_known =
+      is_post || request.method == "GET" || request.method == "HEAD" || request.method == "DELETE";
+  if (!is_known) return 405;
+  if (is_chunked && (has_length || !is_post)) return 400;
+  if (request.get_header_value_count("Content-Length") > 1) return 400;
+  if (is_post && !has_length && !is_chunked) return 411;
+  return request.get_header_value_u64("Content-Length") > limit ? 413 : 0;
+}
+
+// This request's answer is the connection's last.
+void close_after(httplib::Response& response) {
+  response.set_header("Connection", "close");
+  if (current_stream != nullptr) current_stream->end_after_answer();
+}
+
 class HttplibServer : public HttpServer {
  public:
   explicit HttplibServer(const HttpOptions& options) : options_(options), server_(options) {}
@@ -224,6 +252,8 @@ class HttplibServer : public HttpServer {
     server_.set_error_handler(
         httplib::Server::Handler([fallback](const httplib::Request& from, httplib::Response& to) {
           if (!to.body.empty() || to.status < 400) return;
+          // Of the library: it may have stopped in the middle of a body.
+          if (to.status == 400 || to.status == 413) close_after(to);
           HttpRequest request = to_request(from);
           request.parameters["status"] = std::to_string(to.status);
           give(fallback(request), to);
@@ -261,8 +291,9 @@ class HttplibServer : public HttpServer {
         [this](const httplib::Request& request, httplib::Response& response) {
           const bool is_pack = request.path.ends_with("/packs");
           const std::size_t limit = is_pack ? options_.pack_limit : options_.body_limit;
-          if (request.get_header_value_u64("Content-Length") > limit) {
-            response.status = 413;
+          if (const int status = status_of_framing(request, limit); status != 0) {
+            response.status = status;
+            close_after(response);
             return httplib::Server::HandlerResponse::Handled;
           }
           if (current_stream != nullptr)
