@@ -17,13 +17,20 @@
 namespace os {
 namespace {
 
-constexpr std::uint64_t kOpen = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
-// Not to handle it would refuse every rename to another directory.
-constexpr std::uint64_t kRename = LANDLOCK_ACCESS_FS_REFER;
+// Of newer kernels than the headers of Debian 12 (include/uapi/linux/landlock.h), ABI 3.
+constexpr std::uint64_t kTruncate = 1ULL << 14U;
+constexpr std::uint64_t kOfFiles =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+// Names made and taken away: a link to a hidden file would be an open one to the next process.
+constexpr std::uint64_t kOfNames = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                   LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                   LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                                   LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                                   LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
 
-bool has_landlock() {
+long landlock_version() {
   return ::syscall(SYS_landlock_create_ruleset, nullptr, std::size_t{0},
-                   LANDLOCK_CREATE_RULESET_VERSION) >= 2;
+                   LANDLOCK_CREATE_RULESET_VERSION);
 }
 
 // True if `path` is `folder` or below it.
@@ -43,7 +50,7 @@ class Rules {
  public:
   static Result<Rules> make(std::vector<std::string> hidden) {
     landlock_ruleset_attr attributes{};
-    attributes.handled_access_fs = kOpen | kRename;
+    attributes.handled_access_fs = handled();
     Fd rules(static_cast<int>(
         ::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
     if (!rules.is_open()) return fail_errno("make landlock rules");
@@ -73,7 +80,7 @@ class Rules {
     // What a link points to has a path of its own; what is gone, or was never ours, is no loss.
     if (!place || ::fstat(place->get(), &info) != 0 || S_ISLNK(info.st_mode)) return {};
     landlock_path_beneath_attr rule{};
-    rule.allowed_access = S_ISDIR(info.st_mode) ? kOpen | kRename : kOpen;
+    rule.allowed_access = S_ISDIR(info.st_mode) ? handled() : handled() & kOfFiles;
     rule.parent_fd = place->get();
     if (::syscall(SYS_landlock_add_rule, rules_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
       return fail_errno("landlock rule for " + path);
@@ -87,6 +94,11 @@ class Rules {
   }
 
  private:
+  static std::uint64_t handled() {
+    const std::uint64_t all = kOfFiles | kOfNames;
+    return landlock_version() >= 3 ? all : all & ~kTruncate;
+  }
+
   Rules(Fd rules, std::vector<std::string> hidden)
       : rules_(std::move(rules)), hidden_(std::move(hidden)) {}
 
@@ -108,7 +120,7 @@ class Rules {
 
 Result<bool> hide_paths(const std::vector<std::string>& hidden,
                         const std::vector<std::string>& needed) {
-  if (hidden.empty() || !has_landlock()) return false;
+  if (hidden.empty() || landlock_version() < 2) return false;
   std::vector<std::string> places;
   for (const std::string& path : hidden) places.push_back(resolved(path));
   Rules rules = TRY(Rules::make(std::move(places)));

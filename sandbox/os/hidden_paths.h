@@ -10,11 +10,11 @@
 namespace os {
 
 // From now on the calling thread, and all that it starts, can open no file at or below one of
-// `hidden` (absolute paths, which need not exist) for reading or writing, nor any file that comes
-// to be later beside one of them. Landlock knows allowing only, so each entry beside the way to a
-// hidden path is allowed as it is there now; where a directory on that way cannot be listed, only
-// `needed` (absolute; none of them may hold a hidden path) are. Needs no_new_privs. Answers false,
-// and does nothing, where the kernel has no Landlock of use (ABI 2).
+// `hidden` (absolute paths, which need not exist) for reading or writing, nor make, link, rename or
+// remove anything in a directory on the way to one. Landlock knows allowing only, so each entry
+// beside that way is allowed as it is there now, with all below it; where a directory on the way
+// cannot be listed, only `needed` (absolute; none of them may hold a hidden path) are. Needs
+// no_new_privs. Answers false, and does nothing, where the kernel has no Landlock of use (ABI 2).
 Result<bool> hide_paths(const std::vector<std::string>& hidden,
                         const std::vector<std::string>& needed);
 
