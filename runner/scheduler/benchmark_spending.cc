@@ -14,8 +14,8 @@ os::Result<store::BenchmarkTestRow> row_of(store::Database& database, const stor
   store::BenchmarkTestRow row;
   row.project = task.project;
   row.gate = gate;
-  row.scope = task.family.empty() ? "author/" + TRY(store::chain_root(database, task.principal))
-                                  : "family/" + task.family;
+  row.scope = "author/" + TRY(store::chain_root(database, task.principal));
+  row.family = task.family;
   row.task = task.id;
   row.paths = task.change.diff.paths();
   row.at = now_text();

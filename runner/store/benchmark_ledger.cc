@@ -25,9 +25,10 @@ os::Result<void> drop_benchmark_test(Database& database, const std::string& task
 os::Result<std::int64_t> count_earlier_tests(Database& database, const BenchmarkTestRow& next,
                                              const std::string& since) {
   Statement rows = TRY(database.query(
-      "SELECT paths FROM benchmark_tests WHERE project = ? AND gate = ? AND scope = ? "
-      "AND passed = 0 AND task <> ? AND at >= ?",
-      {next.project, next.gate, next.scope, next.task, since}));
+      "SELECT paths FROM benchmark_tests WHERE project = ?1 AND gate = ?2 AND passed = 0 "
+      "AND task <> ?3 AND at >= ?4 AND (scope = ?5 OR (?6 <> '' AND task IN "
+      "(SELECT id FROM tasks WHERE project = ?1 AND family = ?6)))",
+      {next.project, next.gate, next.task, since, next.scope, next.family}));
   std::int64_t count = 0;
   while (TRY(rows.step())) {
     const std::vector<std::string> paths = TRY(strings_from_json(rows.text(0)));

@@ -15,7 +15,8 @@ inline constexpr int kLedgerDays = 30;
 // One benchmark gate of one task, as it was judged last.
 struct BenchmarkTestRow {
   std::string project, gate;
-  std::string scope;  // "family/<name>", or "author/<root of the owner chain>" without one
+  std::string scope;   // "author/<root of the owner chain>"
+  std::string family;  // of its task; empty: none (not stored here)
   std::string task;
   std::vector<std::string> paths;  // that the change touches, old and new
   bool passed = false;
@@ -28,8 +29,9 @@ os::Result<void> put_benchmark_test(Database& database, const BenchmarkTestRow& 
 os::Result<void> drop_benchmark_test(Database& database, const std::string& task,
                                      const std::string& gate);
 
-// How many tests `next` is a retry of: of other tasks of its project, gate and scope, since
-// `since`, that did not pass and touched one of its paths.
+// How many tests `next` is a retry of: of other tasks of its project and gate and of its author or
+// its family, since `since`, that did not pass and touched one of its paths. A family is a name
+// that the author chooses, so it can add tests and take none away.
 os::Result<std::int64_t> count_earlier_tests(Database& database, const BenchmarkTestRow& next,
                                              const std::string& since);
 

@@ -114,13 +114,14 @@ TEST_F(LedgerTest, ForgetsWhatPassedOrWasNotTested) {
   EXPECT_EQ(earlier(task("t_4", "src/a.cc")), 0);
 }
 
-TEST_F(LedgerTest, KeepsFamiliesAndAuthorsApart) {
+TEST_F(LedgerTest, CountsTheAuthorsTestsAndTheFamilys) {
   stage(task("t_1", "src/a.cc", "search"));
-  EXPECT_EQ(earlier(task("t_2", "src/a.cc", "other")), 0);
-  EXPECT_EQ(earlier(task("t_3", "src/a.cc")), 0);
-  EXPECT_EQ(earlier(task("t_4", "src/a.cc", "", "bob")), 0);
-  // A family is one search, whoever posts for it.
-  EXPECT_EQ(earlier(task("t_5", "src/a.cc", "search", "bob")), 1);
+  EXPECT_EQ(earlier(task("t_2", "src/a.cc", "", "bob")), 0);
+  // A new name for the family, or none, is no new chance.
+  EXPECT_EQ(earlier(task("t_3", "src/a.cc", "other")), 1);
+  EXPECT_EQ(earlier(task("t_4", "src/a.cc")), 2);
+  // A family is one search, whoever posts for it: t_1, and bob's own t_2.
+  EXPECT_EQ(earlier(task("t_5", "src/a.cc", "search", "bob")), 2);
 }
 
 TEST_F(LedgerTest, CalibratesTheFirstAndEveryTwentiethTest) {
