@@ -117,6 +117,8 @@ os::Result<void> Database::execute(const std::string& sql) {
   return {};
 }
 
+bool Database::is_in_transaction() const { return ::sqlite3_get_autocommit(raw_.get()) == 0; }
+
 std::int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(raw_.get()); }
 
 os::Result<Transaction> Transaction::begin(Database& database) {

@@ -54,6 +54,8 @@ class Database {
   os::Result<std::int64_t> run(std::string_view sql, std::initializer_list<Value> values = {});
   // Runs several statements without parameters.
   os::Result<void> execute(const std::string& sql);
+  // False once SQLite has rolled a transaction back by itself (a full disk, an I/O error).
+  bool is_in_transaction() const;
   // Row id of the last INSERT.
   std::int64_t last_insert_id() const;
 

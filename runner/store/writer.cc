@@ -28,7 +28,14 @@ os::Result<void> run_job(Database& database, Job& job) {
 os::Result<void> run_batch(Database& database, std::vector<Pending>& batch,
                            std::vector<os::Result<void>>& answers) {
   Transaction transaction = TRY(Transaction::begin(database));
-  for (std::size_t i = 0; i < batch.size(); ++i) answers[i] = run_job(database, batch[i].job);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    answers[i] = run_job(database, batch[i].job);
+    // What follows would be kept although all are told that nothing is.
+    if (!database.is_in_transaction())
+      return os::fail(os::Code::unavailable,
+                      "the database rolled back: " + (answers[i] ? std::string("no reason given")
+                                                                 : answers[i].error().message));
+  }
   return transaction.commit();
 }
 
