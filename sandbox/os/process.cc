@@ -159,7 +159,12 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnRequest& request) {
   const pid_t pid = static_cast<pid_t>(process.id());
   process.detach();
   Fd pidfd(pidfd_open(pid));
-  if (!pidfd.is_open()) return fail_errno("pidfd_open");
+  if (!pidfd.is_open()) {
+    const auto failure = fail_errno("pidfd_open");
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return failure;
+  }
   return ChildProcess(pid, std::move(pidfd));
 }
 
