@@ -182,6 +182,7 @@ os::Result<void> ResultTaker::give_up(const store::AttemptRow& attempt, End end,
       next = conclude_stopped(task, attempt.stop_reason);
     else
       next = conclude_fault(task, detail, Retry::allowed);
+    TRY(context_.audit.append(database, verdict_event(task, next)));
     return store::move_task(database, task, next, event_of(task));
   });
 }
