@@ -79,8 +79,11 @@ Answer<void> check_override(const Actor& actor, const store::TaskRow& task,
   if (task.override_until.empty())
     return refuse("wrong_state", "the policy lets nobody override a gate of this task",
                   "an owner may set promotion.override: owners for tasks to come");
-  if (task.state == TaskState::done && task.override_until > now_text()) return {};
-  return check_waiting(task);
+  if (task.override_until <= now_text())
+    return refuse("wrong_state",
+                  "the time to override this task's gates ended at " + task.override_until,
+                  "submit the change again");
+  return task.state == TaskState::done ? Answer<void>() : check_waiting(task);
 }
 
 Answer<void> check_gates(const ApprovalRequest& request, const ApprovalNeed& need) {
