@@ -139,6 +139,8 @@ os::Result<std::string> objection_to_landing(const ServiceContext& context,
   if (told.verdict != judged.judgement.verdict || !changed_outcome(told, judged.judgement).empty())
     return std::string("the evidence is judged otherwise than the task says");
   const ApprovalNeed need = approval_need(judged.policy, task.change.guarded, judged.judgement);
+  if (!can_land(judged.judgement) && need.overrides.empty())
+    return std::string("the verdict is no acceptance");
   if (!need.overrides.empty() && !judged.policy.promotion.override_owners)
     return std::string("a gate did not pass");
   std::vector<store::ApprovalRow> counting = counting_approvals(
