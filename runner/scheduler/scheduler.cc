@@ -190,6 +190,10 @@ void Scheduler::follow(const store::AttemptRow& attempt,
 void Scheduler::follow_missing(const store::AttemptRow& attempt, Seen& seen) {
   // Its row is durable, but the executor may never have heard of it: the same start again is none.
   if (attempt.state == store::AttemptRowState::created && !seen.start_accepted) {
+    if (!attempt.stop_reason.empty()) {
+      end(attempt, ResultTaker::End::without_result, "it was stopped before it could start");
+      return;
+    }
     const os::Result<void> started = start_attempt(attempt);
     if (started) {
       seen.start_accepted = true;
