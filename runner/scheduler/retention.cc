@@ -107,7 +107,10 @@ os::Result<void> RetentionSweep::remove_attempts() {
         return store::find_attempt(database, attempt, fence);
       }));
       if (row && row->is_active()) continue;
-      TRY(context_.executor.remove(tasks::AttemptId(attempt), fence));
+      // One that cannot go (now) keeps no other.
+      if (const auto gone = context_.executor.remove(tasks::AttemptId(attempt), fence); !gone)
+        log_line(LogLevel::warn, "attempt not removed",
+                 {{"attempt", attempt}, {"error", gone.error().message}});
     }
     ::rmdir((root + "/" + attempt).c_str());
   }
