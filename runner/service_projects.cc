@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kHeads = "refs/heads/";
 constexpr std::size_t kPathLimit = 4000;
+// Packs of one principal that are kept at a time, each as large as one may be.
+constexpr std::int64_t kPacksOfOne = 8;
 
 bool is_branch(std::string_view ref) {
   return ref.starts_with(kHeads) && ref.size() > kHeads.size() && ref.size() <= 255 &&
@@ -150,6 +152,14 @@ Answer<std::string> ServiceCore::store_pack(const Actor& actor, const std::strin
   if (ASK(disk_use_millionths(config_)) > config_.disk_high_water_millionths)
     return refuse_for_now("disk_full", "the disk is fuller than disk.high_water",
                           "ask the operator to make room");
+  const auto kept = ASK(store_->read([&](store::Database& database) {
+    return store::pack_bytes_of(database, actor.principal.name);
+  }));
+  if (kept + std::ssize(bytes) > kPacksOfOne * static_cast<std::int64_t>(config_.caps.pack.count))
+    return refuse_for_now(
+        "disk_full",
+        "you have sent packs of " + std::to_string(kept) + " bytes that are still kept",
+        "submit them, and send more once they are removed (retention.packs)");
   const store::PackRow row{.id = "p_" + os::make_ulid(),
                            .project = project,
                            .principal = actor.principal.name,

@@ -82,6 +82,13 @@ os::Result<std::vector<PackRow>> packs_before(Database& database, const std::str
   return packs;
 }
 
+os::Result<std::int64_t> pack_bytes_of(Database& database, const std::string& principal) {
+  Statement row = TRY(
+      database.query("SELECT COALESCE(SUM(bytes), 0) FROM packs WHERE principal = ?", {principal}));
+  if (!TRY(row.step())) return os::fail(os::Code::corrupt, "no sum of packs");
+  return row.int64(0);
+}
+
 os::Result<void> delete_pack(Database& database, const std::string& id) {
   TRY(database.run("DELETE FROM packs WHERE id = ?", {id}));
   return {};

@@ -23,5 +23,7 @@ os::Result<std::optional<PackRow>> find_pack(Database& database, const std::stri
 // Packs made before `time`: nobody used them.
 os::Result<std::vector<PackRow>> packs_before(Database& database, const std::string& time);
 os::Result<void> delete_pack(Database& database, const std::string& id);
+// Bytes of all stored packs of a principal.
+os::Result<std::int64_t> pack_bytes_of(Database& database, const std::string& principal);
 
 }  // namespace runner::store
