@@ -231,6 +231,10 @@ int status_of_framing(const httplib::Request& request, std::size_t limit) {
   if (!is_known) return 405;
   if (is_chunked && (has_length || !is_post)) return 400;
   if (request.get_header_value_count("Content-Length") > 1) return 400;
+  const std::string length = request.get_header_value("Content-Length");
+  if (has_length && (length.empty() || length.size() > 18 ||
+                     length.find_first_not_of("0123456789") != std::string::npos))
+    return 400;
   if (is_post && !has_length && !is_chunked) return 411;
   return request.get_header_value_u64("Content-Length") > limit ? 413 : 0;
 }

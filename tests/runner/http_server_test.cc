@@ -156,6 +156,8 @@ TEST_F(HttpServerTest, TakesNoRefusedBodyForTheNextRequest) {
       {"POST /v1/things HTTP/1.1\r\nHost: x\r\n" + length + "Transfer-Encoding: chunked\r\n\r\n" +
            chunked,
        "400"},
+      {"GET /v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Length: 5x\r\n\r\n" + inner, "400"},
+      {"GET /v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\n" + inner, "400"},
       {"POST /v1/things HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n" + length + "\r\n" + inner,
        "400"},
       {"POST /v1/things HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + inner,
