@@ -94,15 +94,8 @@ Answer<Submitted> ServiceCore::submit(const Actor& actor, const Submission& subm
     key = "derived:" + os::sha256(principal + "\n" + body + "\n" + tip.commit.hex()).hex();
     if (const auto known = ASK(find_key(key))) return replay(*known, body);
   }
-  const std::pair flight_key{principal, key};
-  std::promise<Answer<Submitted>> landing;
-  const auto other = flights_->under_way.with([&](auto& flights) -> std::optional<Flights::Flight> {
-    const auto [at, is_new] = flights.try_emplace(flight_key, Flights::Flight{body, {}});
-    if (!is_new) return at->second;
-    at->second.answer = landing.get_future().share();
-    return std::nullopt;
-  });
-  if (other) {
+  Flights::Seat seat(*flights_, {principal, key});
+  if (const auto other = seat.take(body)) {
     if (other->body != body)
       return replay(
           {.principal = {}, .key = {}, .body_sha256 = other->body, .task = {}, .expires_at = {}},
@@ -122,8 +115,7 @@ Answer<Submitted> ServiceCore::submit(const Actor& actor, const Submission& subm
                   .body = body});
   };
   Answer<Submitted> answer = take_off();
-  landing.set_value(answer);
-  flights_->under_way.with([&](auto& flights) { flights.erase(flight_key); });
+  seat.land(answer);
   return answer;
 }
 
