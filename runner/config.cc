@@ -1,6 +1,7 @@
 #include "runner/config.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sandbox/os/digest.h"
@@ -21,6 +22,7 @@ using tasks::YamlEntry;
 using tasks::YamlNode;
 
 constexpr std::size_t kConfigLimit = 256U << 10U;
+constexpr std::array<std::string_view, 4> kGitSchemes{"https", "ssh", "http", "git"};
 
 // Reads one section: each field that is there goes to its reader.
 class ConfigReader {
@@ -32,7 +34,7 @@ class ConfigReader {
     if (!fields_.open_map(
             root, "the configuration",
             {.names = {"listen", "url", "data", "user", "instance", "executor", "ids", "machine",
-                       "caps", "retention", "disk", "sandbox", "environments"},
+                       "caps", "retention", "disk", "sandbox", "git", "environments"},
              .later = {"cgroup", "gpus", "keys"}}))
       return;
     text(root, "listen", 300, config.listen);
@@ -47,6 +49,7 @@ class ConfigReader {
     retention(root, config.retention);
     disk(root, config);
     sandbox(root, config);
+    git(root, config.git_schemes);
     environments(root, config.environments);
   }
 
@@ -184,6 +187,19 @@ class ConfigReader {
         else
           config.read_only_paths.push_back(entry.value.text);
       }
+    }
+  }
+
+  void git(const YamlNode& root, std::vector<std::string>& out) {
+    const YamlNode* const node = section(root, "git", {.names = {"schemes"}, .later = {}});
+    const YamlNode* const list = node == nullptr ? nullptr : node->find("schemes");
+    if (list == nullptr || !fields_.open_list(*list, "schemes", 4)) return;
+    out.clear();
+    for (const YamlEntry& entry : list->entries) {
+      if (std::ranges::find(kGitSchemes, entry.value.text) == kGitSchemes.end())
+        fields_.add(entry.value.place, "a scheme is https, ssh, http or git");
+      else
+        out.push_back(entry.value.text);
     }
   }
 

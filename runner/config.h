@@ -72,6 +72,9 @@ struct Config {
   std::vector<std::string> allow_gaps;
   // sandbox.read_only_paths: further host paths shown read-only in every sandbox; absolute.
   std::vector<std::string> read_only_paths;
+  // git.schemes: of the addresses of remote repositories: https, ssh, http, git. What goes over
+  // http and git is read, and may be altered, by everybody on the way.
+  std::vector<std::string> git_schemes{"https", "ssh"};
   // environments: names that a policy may use. Only `host` is supported yet.
   std::vector<std::string> environments{"host"};
   bool operator==(const Config&) const = default;

@@ -1,4 +1,6 @@
 // Projects: registering them, what their policy says, and packs of objects.
+#include <algorithm>
+
 #include "runner/clock.h"
 #include "runner/policy_summary.h"
 #include "runner/service_core.h"
@@ -25,18 +27,27 @@ bool is_branch(std::string_view ref) {
          !ref.ends_with(".lock") && ref.find_first_of(" ~^:?*[\\\n\t@{") == ref.npos;
 }
 
-bool is_allowed_url(std::string_view url) {
-  return url.starts_with("https://") || url.starts_with("ssh://") || url.starts_with("file:///");
+bool is_allowed_url(std::string_view url, const std::vector<std::string>& schemes) {
+  return url.starts_with("file:///") ||
+         std::ranges::any_of(
+             schemes, [&](const std::string& scheme) { return url.starts_with(scheme + "://"); });
 }
 
-Answer<void> check_spec(const ProjectSpec& spec) {
+std::string scheme_list(const std::vector<std::string>& schemes) {
+  std::string text;
+  for (const std::string& scheme : schemes) text += (text.empty() ? "" : ", ") + scheme;
+  return text;
+}
+
+Answer<void> check_spec(const ProjectSpec& spec, const std::vector<std::string>& schemes) {
   if (!os::is_plain_name(spec.name))
     return refuse_field("/name", "a project has a name of 1 to 64 characters of a-z0-9_-.");
   if (!is_branch(spec.target))
     return refuse_field("/target", "the target is a branch: refs/heads/NAME");
   if (spec.authority == Authority::remote) {
-    if (!is_allowed_url(spec.url) || spec.url.size() > kPathLimit)
-      return refuse_field("/url", "a remote project has an https, ssh or file URL");
+    if (!is_allowed_url(spec.url, schemes) || spec.url.size() > kPathLimit)
+      return refuse_field("/url", "a remote project has a file URL, or one of git.schemes (" +
+                                      scheme_list(schemes) + ")");
   } else if (!spec.repository.starts_with('/') || spec.repository.size() > kPathLimit) {
     return refuse_field("/repository", "a local project has the absolute path of its repository");
   }
@@ -56,7 +67,7 @@ Answer<Project> ServiceCore::add_project(const Actor& actor, const ProjectSpec& 
     return refuse("forbidden", "only an administrator registers projects", "ask an administrator");
   ProjectSpec spec = given;
   if (spec.target.empty()) spec.target = "refs/heads/main";
-  ASK(check_spec(spec));
+  ASK(check_spec(spec, config_.git_schemes));
   store::ProjectRow row;
   row.project.name = spec.name;
   row.project.target = spec.target;

@@ -23,6 +23,7 @@ constexpr std::size_t kMaxCredential = 16U << 10U;
 // What the callbacks of one conversation share.
 struct Conversation {
   std::string credential_file{};
+  bool is_private = false;     // nobody on the way reads what is said
   int attempts = 0;            // at credentials
   std::string push_refusal{};  // the remote's word
   std::string ref{};           // that is pushed
@@ -45,6 +46,7 @@ int give_credential(git_credential** out, const char* /*url*/, const char* user,
   }
   if ((allowed & GIT_CREDENTIAL_USERPASS_PLAINTEXT) == 0 || talk->credential_file.empty())
     return GIT_EAUTH;
+  if (!talk->is_private) return GIT_EAUTH;
   os::Result<std::string> line = os::read_file(talk->credential_file, kMaxCredential);
   if (!line) return GIT_EAUTH;
   while (line->ends_with('\n')) line->pop_back();
@@ -96,6 +98,8 @@ std::unexpected<os::Error> fail_remote(int code, const Conversation& talk,
   return std::unexpected(std::move(error));
 }
 
+bool is_https(const Remote& remote) { return remote.url.starts_with("https://"); }
+
 std::string path_of(const std::string& url) {
   return url.starts_with(kFile) ? url.substr(kFile.size()) : url;
 }
@@ -112,7 +116,7 @@ os::Result<RemoteHandle> make_remote(git_repository* repository, const Remote& r
 os::Result<void> fetch_refspec(git_repository* repository, const Remote& remote,
                                const std::string& refspec) {
   const RemoteHandle handle = TRY(make_remote(repository, remote));
-  Conversation talk{.credential_file = remote.credential_file};
+  Conversation talk{.credential_file = remote.credential_file, .is_private = is_https(remote)};
   git_fetch_options options{};
   git_fetch_options_init(&options, GIT_FETCH_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);
@@ -180,7 +184,11 @@ bool is_authority(std::string_view authority) {
 
 }  // namespace
 
-os::Result<void> check_url(const std::string& url, FileUrls file_urls) {
+os::Result<void> check_url(const std::string& url, FileUrls file_urls,
+                           const std::vector<std::string>& schemes) {
+  const auto is_allowed = [&](std::string_view scheme) {
+    return std::ranges::find(schemes, scheme) != schemes.end();
+  };
   const bool is_clean =
       url.size() < 2'000 &&
       std::ranges::none_of(
@@ -191,18 +199,20 @@ os::Result<void> check_url(const std::string& url, FileUrls file_urls) {
   } else if (const std::size_t scheme = url.find("://"); scheme != url.npos) {
     const std::string name = url.substr(0, scheme);
     const std::string_view rest = std::string_view(url).substr(scheme + 3);
-    is_known = (name == "https" || name == "ssh") && is_authority(rest.substr(0, rest.find('/')));
+    is_known = is_allowed(name) && is_authority(rest.substr(0, rest.find('/')));
   } else {
     // user@host:path; "ext::cmd" and the like have no '@' before the colon.
     const std::size_t colon = url.find(':');
-    is_known = colon != url.npos && !url.substr(colon).starts_with("::") &&
+    is_known = is_allowed("ssh") && colon != url.npos && !url.substr(colon).starts_with("::") &&
                url.substr(0, colon).contains('@') && is_authority(url.substr(0, colon));
   }
   if (is_clean && is_known) return {};
+  std::string allowed;
+  for (const std::string& scheme : schemes)
+    allowed += scheme + (scheme == "ssh" ? "://, user@host:path, " : "://, ");
   return os::fail(os::Code::invalid,
-                  "'" + printable(url) +
-                      "' is not taken: allowed are https://, ssh://, "
-                      "user@host:path without a password" +
+                  "'" + printable(url) + "' is not taken: allowed are " + allowed +
+                      "without a password" +
                       (file_urls == FileUrls::allow ? " and absolute paths"
                                                     : "; paths and file:// by an admin only"));
 }
@@ -224,7 +234,7 @@ os::Result<CommitId> fetch(const Repository& repository, const Remote& remote,
 
 os::Result<CommitId> remote_tip(const Remote& remote, const std::string& ref) {
   const RemoteHandle handle = TRY(make_remote(nullptr, remote));
-  Conversation talk{.credential_file = remote.credential_file};
+  Conversation talk{.credential_file = remote.credential_file, .is_private = is_https(remote)};
   git_remote_connect_options options{};
   git_remote_connect_options_init(&options, GIT_REMOTE_CONNECT_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);
@@ -247,8 +257,10 @@ os::Result<void> push(const Repository& repository, const Remote& remote, const 
                     move.to.hex() + " does not descend from " + move.from.hex());
   if (is_local(remote.url)) return push_to_path(repository, path_of(remote.url), move);
   const RemoteHandle handle = TRY(make_remote(repository.handle(), remote));
-  Conversation talk{
-      .credential_file = remote.credential_file, .ref = move.ref, .expected = move.from};
+  Conversation talk{.credential_file = remote.credential_file,
+                    .is_private = is_https(remote),
+                    .ref = move.ref,
+                    .expected = move.from};
   git_push_options options{};
   git_push_options_init(&options, GIT_PUSH_OPTIONS_VERSION);
   options.callbacks = callbacks_of(talk);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tasks/git.h"
 #include "tasks/git_refs.h"
@@ -14,14 +15,16 @@ inline constexpr std::uint64_t kMaxFetch = 8ULL << 30U;  // bytes that one fetch
 // Whether paths and file:// are taken.
 enum class FileUrls : std::uint8_t { refuse, allow };
 
-// Takes https://, ssh://, user@host:path and, if allowed, absolute paths and file://; with no
-// password in it, no control characters, nothing that could be an option. invalid, naming what is
-// allowed.
-os::Result<void> check_url(const std::string& url, FileUrls file_urls);
+// Takes addresses of the given schemes (of https, ssh, http, git; user@host:path is ssh) and, if
+// allowed, absolute paths and file://; with no password in it, no control characters, nothing that
+// could be an option. invalid, naming what is allowed.
+os::Result<void> check_url(const std::string& url, FileUrls file_urls,
+                           const std::vector<std::string>& schemes = {"https", "ssh"});
 
 // Another repository. `credential_file`: for https "user:secret" in one line, for ssh a private
-// key; empty: none, and for ssh the agent of SSH_AUTH_SOCK. Redirects are not followed. The address
-// has been checked.
+// key; empty: none, and for ssh the agent of SSH_AUTH_SOCK. Nothing is told to a server over http
+// or git, which everybody on the way reads. Redirects are not followed. The address has been
+// checked.
 struct Remote {
   std::string url;
   std::string credential_file;

@@ -155,6 +155,7 @@ os::Result<GitClientOptions> git_options(const Config& config) {
   options.program = TRY(os::program_directory()) + "/proofhouse";
   // Only an administrator registers a project, so a path as its address is an administrator's word.
   options.file_urls = true;
+  options.schemes = config.git_schemes;
   const std::string credential = config.data + "/keys/git";
   if (::access(credential.c_str(), R_OK) == 0) options.credential_file = credential;
   for (const char* const secret : {"/keys/attest.key", "/admin.token", "/proofhouse.db",

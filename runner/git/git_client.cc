@@ -61,10 +61,17 @@ os::Result<GitTip> tip_of(const GitAnswer& answer) {
 
 }  // namespace
 
+os::Result<GitAnswer> to_result(GitAnswer answer) {
+  if (!answer.error_code.empty())
+    return os::fail(code_named(answer.error_code), answer.error_message);
+  return answer;
+}
+
 os::Result<GitAnswer> GitClient::ask(GitRequest request) const {
   request.file_urls = request.file_urls || options_.file_urls;
   request.credential_file = options_.credential_file;
   request.hidden = options_.hidden;
+  request.schemes = options_.schemes;
   const std::string line = encode(request) + "\n";
   const os::Fd input = TRY(os::sealed_memory_file("git-request", line));
   os::SpawnRequest spawn;
@@ -82,10 +89,7 @@ os::Result<GitAnswer> GitClient::ask(GitRequest request) const {
     return os::fail(os::Code::internal, "the git helper ended with code " +
                                             std::to_string(captured.status.code) + ", signal " +
                                             std::to_string(captured.status.signal));
-  GitAnswer answer = TRY(decode_git_answer(captured.output));
-  if (!answer.error_code.empty())
-    return os::fail(code_named(answer.error_code), answer.error_message);
-  return answer;
+  return to_result(TRY(decode_git_answer(captured.output)));
 }
 
 os::Result<GitTip> GitClient::tip(const Project& project) {

@@ -19,7 +19,11 @@ struct GitClientOptions {
   bool file_urls = false;                              // paths and file:// as addresses
   std::string credential_file;                         // see tasks::git::Remote
   std::vector<std::string> hidden = {};                // absolute paths kept from the helper
+  std::vector<std::string> schemes{"https", "ssh"};    // that addresses may have
 };
+
+// An answer's error as an Error of its code.
+os::Result<GitAnswer> to_result(GitAnswer answer);
 
 // Starts one helper process a call; safe from several threads. A helper that does not end in time
 // is killed: timeout. One that ends without an answer: internal.
@@ -41,7 +45,7 @@ class GitClient : public ProjectGit {
   os::Result<void> prepare(const Project& project, const ProjectSpec& spec) override;
 
   // One request; the helper's error becomes an Error of its code.
-  os::Result<GitAnswer> ask(GitRequest request) const;
+  virtual os::Result<GitAnswer> ask(GitRequest request) const;
 
  private:
   GitClientOptions options_;

@@ -53,7 +53,7 @@ git::FileUrls file_urls(const GitRequest& request) {
 
 // The remote of a request, its address checked here: this is the process that goes there.
 os::Result<git::Remote> remote_of(const GitRequest& request) {
-  TRY(git::check_url(request.url, file_urls(request)));
+  TRY(git::check_url(request.url, file_urls(request), request.schemes));
   return git::Remote{request.url, request.credential_file};
 }
 

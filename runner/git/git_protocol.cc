@@ -24,6 +24,7 @@ struct Fields<runner::GitRequest> {
     archive("credential_file", request.credential_file);
     archive("hidden", request.hidden);
     archive("file_urls", request.file_urls);
+    archive("schemes", request.schemes);
     archive("tracked", request.tracked);
     archive("pack", request.pack);
     archive("index", request.index);

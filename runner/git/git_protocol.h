@@ -37,7 +37,9 @@ struct GitRequest {
   std::string credential_file;
   std::vector<std::string> hidden = {};  // absolute paths that the helper must not open
   bool file_urls = false;                // an admin allowed paths and file://
-  bool tracked = false;                  // clone_bare: branches go to refs/remotes/origin/*
+  // Schemes that addresses may have, see tasks::git::check_url.
+  std::vector<std::string> schemes = {"https", "ssh"};
+  bool tracked = false;  // clone_bare: branches go to refs/remotes/origin/*
   std::string pack, index;
   std::string note;
   tasks::CommitId from, to;

@@ -24,6 +24,7 @@ caps: {queue: 5, ingests: 2, patch: 1MiB, pack: 2MiB}
 retention: {attempts: 1h, evidence: 2h, events: 3h, approvals: 4h, packs: 5m, bases: 6h}
 disk: {high_water: 75%}
 sandbox: {allow_gaps: [idmap], read_only_paths: [/opt/tools]}
+git: {schemes: [https, git]}
 environments: [host]
 )",
                                   "c.yaml");
@@ -39,6 +40,7 @@ environments: [host]
   EXPECT_EQ(config->disk_high_water_millionths, 750'000);
   EXPECT_EQ(config->allow_gaps, std::vector<std::string>{"idmap"});
   EXPECT_EQ(config->read_only_paths, std::vector<std::string>{"/opt/tools"});
+  EXPECT_EQ(config->git_schemes, (std::vector<std::string>{"https", "git"}));
 }
 
 // What is refused, and where.
@@ -62,6 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, RefusedConfig,
                                          std::pair{"retention: {packs: 5}", "c.yaml:1:20: "},
                                          std::pair{"disk: {high_water: 5%}", "c.yaml:1:20: "},
                                          std::pair{"environments: [cuda]", "c.yaml:1:16: "},
+                                         std::pair{"git: {schemes: [ftp]}", "c.yaml:1:17: "},
                                          std::pair{"cgroup: /x", "c.yaml:1:1: "},
                                          std::pair{"sandbox: {read_only_paths: [opt]}",
                                                    "c.yaml:1:29: "},

@@ -1,21 +1,17 @@
 // The git helper as serve uses it: real processes on real repositories.
 #include "runner/git/git_helper.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "runner/git/git_client.h"
 #include "sandbox/os/files.h"
-#include "sandbox/os/process.h"
 #include "tasks/git_pack.h"
 #include "tasks/git_remote.h"
 #include "tests/support/capability.h"
+#include "tests/support/git_server.h"
 #include "tests/support/programs.h"
 #include "tests/tasks/git_fixture.h"
 
@@ -210,47 +206,12 @@ TEST_F(GitHelper, RefusesRequestsThatNameNoCommit) {
   }
 }
 
-// A port of loopback that is free now.
-int free_port() {
-  const os::Fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  const bool is_bound =
-      ::bind(probe.get(), raw, size) == 0 && ::getsockname(probe.get(), raw, &size) == 0;
-  return is_bound ? ntohs(address.sin_port) : 0;
-}
-
 // Other servers speak git's own protocol, where the comparison is made by them.
 TEST_F(GitHelper, PushesByGitsProtocolOnlyOverWhatWasTested) {
   REQUIRE_CAPABILITY(git);
   namespace git = tasks::git;
-  const int port = free_port();
-  os::SpawnRequest spawn;
-  spawn.program = "git";
-  spawn.search_path = true;
-  spawn.arguments = {"--exec-path"};
-  spawn.environment = {"PATH=/usr/bin:/bin"};
-  std::string programs = os::run_captured(spawn, std::chrono::seconds(20))->output;
-  programs.resize(programs.find('\n'));
-  // The daemon itself: `git daemon` would leave it behind.
-  spawn.program = programs + "/git-daemon";
-  spawn.search_path = false;
-  spawn.die_with_parent = true;
-  spawn.arguments = {
-      "--listen=127.0.0.1", "--port=" + std::to_string(port), "--base-path=" + directory_.path(),
-      "--export-all",       "--enable=receive-pack",          "--reuseaddr",
-      directory_.path()};
-  spawn.environment = {"PATH=/usr/bin:/bin", "HOME=" + directory_.path(), "GIT_CONFIG_COUNT=1",
-                       "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"};
-  const os::Result<os::ChildProcess> daemon = os::ChildProcess::spawn(spawn);
-  ASSERT_TRUE(daemon) << daemon.error().message;
-  const git::Remote remote{"git://127.0.0.1:" + std::to_string(port) + "/repo.git", ""};
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!git::remote_tip(remote, kMain) && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const tests::GitServer server(directory_.path());
+  const git::Remote remote{server.url("repo.git"), ""};
   ASSERT_EQ(*git::remote_tip(remote, kMain), base_);
 
   const os::Result<git::Repository> author = git::Repository::open(author_.path());
@@ -265,6 +226,48 @@ TEST_F(GitHelper, PushesByGitsProtocolOnlyOverWhatWasTested) {
   ASSERT_TRUE(pushed) << pushed.error().message;
   EXPECT_EQ(repository_.get(kMain), change_.hex());
   EXPECT_EQ(*git::remote_tip(remote, kMain), change_);
+}
+
+// Wherever a push is cut off, also after the remote said that it was done: what is there is known
+// by asking again, and doing it again does it once.
+TEST_F(GitHelper, KnowsTheEndOfEveryPushThatWasCutOff) {
+  REQUIRE_CAPABILITY(git);
+  constexpr int kCuts = 20;
+  const tests::GitServer server(directory_.path());
+  Project far = remote();
+  far.url = server.url("repo.git");
+  GitClientOptions with_git = options();
+  with_git.schemes = {"git"};
+  GitClient client(with_git);
+  runner::ProjectSpec spec;
+  spec.url = far.url;
+  ASSERT_TRUE(client.prepare(far, spec));
+  const runner::GitLanding move = landing(author_, change_);
+  const os::Result<void> whole = client.land(far, move);
+  ASSERT_TRUE(whole) << whole.error().message;
+  int landed_unheard = 0;
+  for (const std::string& cut : tests::spread_cuts(server.push(0), kCuts)) {
+    repository_.set(kMain, base_);
+    server.plan({cut});
+    const os::Result<void> landed = client.land(far, move);
+    EXPECT_EQ(server.planned(), 0U) << cut;
+    os::Result<runner::GitTip> now = client.read_back(far);
+    ASSERT_TRUE(now) << cut << ": " << now.error().message;
+    EXPECT_TRUE(now->commit == base_ || now->commit == change_) << cut;
+    if (!landed && now->commit == change_) ++landed_unheard;
+    if (landed) EXPECT_EQ(now->commit, change_) << cut;
+    if (now->commit == base_) {
+      // The first may still arrive before it: then the target is not there any more.
+      const os::Result<void> again = client.land(far, move);
+      EXPECT_TRUE(again || again.error().code == os::Code::conflict)
+          << cut << ": " << again.error().message;
+      now = client.read_back(far);
+      ASSERT_TRUE(now) << cut << ": " << now.error().message;
+    }
+    EXPECT_EQ(now->commit, change_) << cut;
+    EXPECT_EQ(repository_.get(kMain), change_.hex()) << cut;
+  }
+  EXPECT_GT(landed_unheard, 0) << "no answer was lost";
 }
 
 TEST(GitProtocol, ReadsWhatItWrites) {

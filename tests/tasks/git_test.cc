@@ -259,6 +259,12 @@ TEST(GitUrl, AllowsNamedSchemesOnly) {
   EXPECT_TRUE(git::check_url("/srv/a.git", FileUrls::allow));
   EXPECT_TRUE(git::check_url("file:///srv/a.git", FileUrls::allow));
   EXPECT_FALSE(git::check_url("file://host/a", FileUrls::allow));
+  const std::vector<std::string> more{"https", "git"};
+  EXPECT_FALSE(git::check_url("git://host/a.git", FileUrls::refuse));
+  EXPECT_TRUE(git::check_url("git://host:9418/a.git", FileUrls::refuse, more));
+  EXPECT_FALSE(git::check_url("git://user:word@host/a.git", FileUrls::refuse, more));
+  EXPECT_FALSE(git::check_url("ssh://host/a.git", FileUrls::refuse, more));
+  EXPECT_FALSE(git::check_url("me@host:a.git", FileUrls::refuse, more));
 }
 
 TEST(GitHunks, FindsTheNearestPlace) {
