@@ -62,6 +62,11 @@ class Service {
 
   virtual Answer<Project> add_project(const Actor& actor, const ProjectSpec& spec) = 0;
   virtual Answer<std::vector<Project>> projects(const Actor& actor) = 0;
+  // Stops (with a reason) or lets go on what a project lands; owners and administrators only. While
+  // it is frozen nothing is landed and no change to promote is taken in; what is queued is kept.
+  virtual Answer<Project> freeze_project(const Actor& actor, const std::string& project,
+                                         const std::string& reason) = 0;
+  virtual Answer<Project> unfreeze_project(const Actor& actor, const std::string& project) = 0;
   // JSON: what one may edit, what will run, limits, and how long it took last time.
   virtual Answer<std::string> policy_view(const Actor& actor, const std::string& project) = 0;
   virtual Answer<std::string> store_pack(const Actor& actor, const std::string& project,

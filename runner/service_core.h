@@ -51,6 +51,9 @@ class ServiceCore final : public Service {
 
   Answer<Project> add_project(const Actor& actor, const ProjectSpec& spec) override;
   Answer<std::vector<Project>> projects(const Actor& actor) override;
+  Answer<Project> freeze_project(const Actor& actor, const std::string& project,
+                                 const std::string& reason) override;
+  Answer<Project> unfreeze_project(const Actor& actor, const std::string& project) override;
   Answer<std::string> policy_view(const Actor& actor, const std::string& project) override;
   Answer<std::string> store_pack(const Actor& actor, const std::string& project,
                                  const std::string& bytes) override;
@@ -127,6 +130,8 @@ class ServiceCore final : public Service {
   Answer<Ingested> take_in(const Admission& admission, const std::string& task);
   Answer<store::TaskRow> make_task(const Admission& admission, const Ingested& ingested,
                                    const std::string& id);
+  // Empty: not frozen.
+  Answer<Project> set_frozen(const Actor& actor, const std::string& name, const std::string& why);
   Answer<std::string> policy_of_tip(const store::ProjectRow& project);
   // Newest first.
   Answer<std::vector<store::TaskRow>> judged_tasks(const std::string& project, int limit);

@@ -20,6 +20,7 @@ constexpr std::string_view kHeads = "refs/heads/";
 constexpr std::size_t kPathLimit = 4000;
 // Packs of one principal that are kept at a time, each as large as one may be.
 constexpr std::int64_t kPacksOfOne = 8;
+constexpr std::size_t kFreezeReasonLimit = 1000;
 
 bool is_branch(std::string_view ref) {
   return ref.starts_with(kHeads) && ref.size() > kHeads.size() && ref.size() <= 255 &&
@@ -114,6 +115,36 @@ Answer<std::vector<Project>> ServiceCore::projects(const Actor& actor) {
     if (may_read_all(actor, name) || may_submit(actor, name)) visible.push_back(row.project);
   }
   return visible;
+}
+
+Answer<Project> ServiceCore::freeze_project(const Actor& actor, const std::string& name,
+                                            const std::string& reason) {
+  if (reason.empty()) return refuse_field("/reason", "freezing says why: every answer shows it");
+  if (reason.size() > kFreezeReasonLimit)
+    return refuse_field("/reason", "a reason has at most 1000 bytes");
+  return set_frozen(actor, name, reason + " (by " + actor.principal.name + ")");
+}
+
+Answer<Project> ServiceCore::unfreeze_project(const Actor& actor, const std::string& name) {
+  return set_frozen(actor, name, "");
+}
+
+Answer<Project> ServiceCore::set_frozen(const Actor& actor, const std::string& name,
+                                        const std::string& why) {
+  store::ProjectRow row = ASK(visible_project(actor, name));
+  if (!actor.has(Role::owner, name) && !actor.has(Role::admin, name))
+    return refuse("forbidden", "only an owner or an administrator freezes " + name,
+                  "ask an owner of the project");
+  ASK(store_->write([&](store::Database& database) -> os::Result<void> {
+    TRY(store::freeze_project(database, name, why));
+    return audit_.append(database, {.type = why.empty() ? "project.unfrozen" : "project.frozen",
+                                    .actor = actor.principal.name,
+                                    .project = name,
+                                    .subject = name,
+                                    .data = {{"reason", why}, {"before", row.project.frozen}}});
+  }));
+  row.project.frozen = why;
+  return row.project;
 }
 
 // The policy of the target's tip as canonical JSON. It is read in a jail, like every policy.

@@ -38,6 +38,7 @@ Answer<Submission> submission_from_wire(std::string_view json);
 Answer<ApprovalRequest> approval_from_wire(std::string_view json);
 Answer<ProjectSpec> project_from_wire(std::string_view json);
 Answer<BacktestRequest> backtest_from_wire(std::string_view json);  // {policy, last?}
+Answer<std::string> reason_from_wire(std::string_view json);        // {reason}
 
 Answer<Principal> principal_from_wire(std::string_view json);  // {name, owner?}
 Answer<Grant> grant_from_wire(std::string_view json);          // {principal, project?, role}

@@ -246,6 +246,15 @@ Answer<ProjectSpec> project_from_wire(std::string_view text) {
   return spec;
 }
 
+Answer<std::string> reason_from_wire(std::string_view text) {
+  const Answer<json> object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  Reader reader(*object, "");
+  std::string reason = reader.text("reason");
+  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
+  return reason;
+}
+
 Answer<Principal> principal_from_wire(std::string_view text) {
   const Answer<json> object = parse_object(text);
   if (!object) return std::unexpected(object.error());

@@ -113,6 +113,23 @@ int run_command(const ProjectListCommand& command) {
   return kExitOk;
 }
 
+int run_command(const ProjectFreezeCommand& command) {
+  Told<Session> session = Session::open(command.server);
+  if (!session) return session.error();
+  const Told<HttpAnswer> answer = session->post(
+      "/v1/projects/" + encode_component(command.name) + (command.is_end ? "/unfreeze" : "/freeze"),
+      command.is_end ? "{}" : reason_body(command.reason));
+  if (!answer) return answer.error();
+  if (session->is_json()) {
+    print_json(answer->body);
+    return kExitOk;
+  }
+  const os::Result<ProjectAnswer> project = read_project(answer->body);
+  if (!project) return tell(project.error());
+  print(table({project_row(*project)}));
+  return kExitOk;
+}
+
 int run_command(const TokenCreateCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();

@@ -303,6 +303,10 @@ std::string grant_body(const TokenCreateCommand& command, const std::string& rol
       {{"principal", command.principal}, {"project", command.project}, {"role", role}});
 }
 
+std::string reason_body(const std::string& reason) {
+  return sandbox::dump_json({{"reason", reason}});
+}
+
 std::string token_body(const TokenCreateCommand& command) {
   json body{{"principal", command.principal}};
   if (command.lifetime.count() > 0)

@@ -106,5 +106,6 @@ std::string project_body(const ProjectAddCommand& command, const std::string& po
 std::string principal_body(const TokenCreateCommand& command);
 std::string grant_body(const TokenCreateCommand& command, const std::string& role);
 std::string token_body(const TokenCreateCommand& command);
+std::string reason_body(const std::string& reason);
 
 }  // namespace runner::cli

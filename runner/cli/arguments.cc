@@ -300,6 +300,15 @@ void CommandLine::add_project() {
   sub->add_flag("--import", options->import, "Copy the repository into the data directory");
   sub->add_option("--policy", options->policy_file, "Policy held by the server, a local file");
   add_client(*group, "list", "List projects", std::make_shared<ProjectListCommand>());
+  auto freeze = std::make_shared<ProjectFreezeCommand>();
+  CLI::App* const stop = add_client(*group, "freeze", "Land nothing more in a project", freeze);
+  stop->add_option("name", freeze->name)->required();
+  stop->add_option("--reason", freeze->reason, "Why; every answer shows it")->required();
+  auto unfreeze = std::make_shared<ProjectFreezeCommand>();
+  unfreeze->is_end = true;
+  add_client(*group, "unfreeze", "Let a frozen project land again", unfreeze)
+      ->add_option("name", unfreeze->name)
+      ->required();
 }
 
 void CommandLine::add_token() {

@@ -28,6 +28,7 @@ int run_command(const PolicyShowCommand& command);
 int run_command(const PolicyBacktestCommand& command);
 int run_command(const ProjectAddCommand& command);
 int run_command(const ProjectListCommand& command);
+int run_command(const ProjectFreezeCommand& command);
 int run_command(const TokenCreateCommand& command);
 int run_command(const TokenRevokeCommand& command);
 int run_command(const TokenListCommand& command);

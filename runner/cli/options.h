@@ -125,6 +125,12 @@ struct ProjectListCommand {
   ServerFlags server;
 };
 
+struct ProjectFreezeCommand {
+  ServerFlags server;
+  std::string name, reason;
+  bool is_end = false;  // unfreeze
+};
+
 // `sandbox run`: the arguments after it, read by sandbox_run.h.
 struct SandboxRunCommand {
   std::vector<std::string> arguments;
@@ -156,14 +162,13 @@ struct StatusCommand {
   ServerFlags server;
 };
 
-using Command =
-    std::variant<ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand,
-                 ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
-                 DecideCommand, CheckCommand, PolicyCheckCommand, PolicyShowCommand,
-                 PolicyBacktestCommand, ProjectAddCommand, ProjectListCommand, SandboxRunCommand,
-                 DoctorCommand, TokenCreateCommand, TokenRevokeCommand, TokenListCommand,
-                 LoginCommand, AttestVerifyCommand, AttestShowCommand, AttestKeyCommand,
-                 AuditVerifyCommand, AuditExportCommand, AuditHeadCommand, StatusCommand>;
+using Command = std::variant<
+    ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand, ShowCommand,
+    LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand, DecideCommand,
+    CheckCommand, PolicyCheckCommand, PolicyShowCommand, PolicyBacktestCommand, ProjectAddCommand,
+    ProjectListCommand, ProjectFreezeCommand, SandboxRunCommand, DoctorCommand, TokenCreateCommand,
+    TokenRevokeCommand, TokenListCommand, LoginCommand, AttestVerifyCommand, AttestShowCommand,
+    AttestKeyCommand, AuditVerifyCommand, AuditExportCommand, AuditHeadCommand, StatusCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

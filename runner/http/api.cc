@@ -172,6 +172,20 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
          const auto id = service_.store_pack(actor, request.parameter("id"), request.body);
          return id ? json_response("{\"id\":\"" + *id + "\"}", 201) : problem(id.error());
        })});
+  routes.push_back({"POST", "/v1/projects/:id/freeze",
+                    guarded([this](const Actor& actor, const HttpRequest& request) {
+                      const Answer<std::string> reason = reason_from_wire(request.body);
+                      if (!reason) return problem(reason.error());
+                      const auto project =
+                          service_.freeze_project(actor, request.parameter("id"), *reason);
+                      return project ? json_response(to_wire(*project)) : problem(project.error());
+                    })});
+  routes.push_back({"POST", "/v1/projects/:id/unfreeze",
+                    guarded([this](const Actor& actor, const HttpRequest& request) {
+                      const auto project =
+                          service_.unfreeze_project(actor, request.parameter("id"));
+                      return project ? json_response(to_wire(*project)) : problem(project.error());
+                    })});
   routes.push_back({"GET", "/v1/machines", guarded([this](const Actor& actor, const HttpRequest&) {
                       const auto machine = service_.machine(actor);
                       return machine ? json_response(to_wire(*machine)) : problem(machine.error());
