@@ -70,6 +70,22 @@ Why why_approval(const store::TaskRow& task, const tasks::Policy& policy,
           "ask a reviewer who is not of the author's owner chain: proofhouse approve " + task.id};
 }
 
+// `problem` of the first in the queue.
+Why why_promoting(const store::TaskRow& task, const std::vector<store::TaskRow>& queue,
+                  const std::string& problem) {
+  const auto place = std::ranges::find(queue, task.id, &store::TaskRow::id);
+  const bool is_first = place == queue.begin() || place == queue.end();
+  if (is_first && problem.empty())
+    return {"promoting", "the target is being moved", "nothing: wait"};
+  if (is_first) return {"promotion", problem, "it is tried again; ask the operator if it stays so"};
+  const store::TaskRow& first = queue.front();
+  std::string text = sentence_of(static_cast<int>(place - queue.begin()), "change") +
+                     " of the project before it; the first, " + first.id + ", is ";
+  text += first.state == TaskState::promoting ? "being landed" : "being tested on the new tip";
+  if (!problem.empty()) text += " (" + problem + ")";
+  return {"promotion_queue", text, "nothing: it is tested on the then tip when its turn comes"};
+}
+
 }  // namespace
 
 Answer<Why> ServiceCore::why(const Actor& actor, const std::string& id) {
@@ -98,9 +114,14 @@ Answer<Why> ServiceCore::why(const Actor& actor, const std::string& id) {
       return why_approval(task, policy, given);
     }
     case TaskState::promoting: {
-      const std::string problem = promoter_.problem_of(id);
-      if (problem.empty()) return Why{"promoting", "the target is being moved", "nothing: wait"};
-      return Why{"promotion", problem, "it is tried again; ask the operator if it stays so"};
+      const auto queue = ASK(store_->read(
+          [&](store::Database& database) { return store::landing_queue(database, task.project); }));
+      const auto project = ASK(store_->read(
+          [&](store::Database& database) { return store::find_project(database, task.project); }));
+      if (project && !project->project.frozen.empty())
+        return Why{"frozen", "the project is frozen: " + project->project.frozen,
+                   "ask an owner: proofhouse project unfreeze " + task.project};
+      return why_promoting(task, queue, queue.empty() ? "" : promoter_.problem_of(queue[0].id));
     }
     case TaskState::done: {
       const TaskView view = ASK(view_of(task));

@@ -86,9 +86,8 @@ Answer<TaskView> ServiceCore::cancel(const Actor& actor, const std::string& id) 
         return store::move_task(database, row, TaskState::done,
                                 store::object_json({{"verdict", "cancelled"}}));
       case TaskState::running:
+      case TaskState::promoting:  // ended by the promoter, unless its commit is on its way
         return store::save_task(database, row);
-      case TaskState::promoting:
-        return os::fail(os::Code::conflict, "the task is being promoted");
       case TaskState::done:
         // Again, or too late: what it ended with stays.
         return {};

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "gates/verdict.h"
 #include "runner/attest/audit_chain.h"
 #include "runner/clock.h"
@@ -11,6 +13,7 @@
 #include "runner/scheduler/conclusion.h"
 #include "runner/scheduler/task_needs.h"
 #include "runner/store/approvals.h"
+#include "runner/store/events.h"
 #include "runner/store/evidence_refs.h"
 #include "runner/store/people.h"
 #include "runner/store/projects.h"
@@ -23,11 +26,14 @@
 namespace runner {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// A landing that could not be tried (the remote is down, the repository cannot be written).
-constexpr seconds kAgain{5};
+// Until a landing is tried again that could not be (the remote is down, the repository cannot be
+// written): at first, doubled each time, at most.
+constexpr milliseconds kAgain{200};
+constexpr milliseconds kLongestAgain{10'000};
 constexpr seconds kPromotionRound{2};
 
 constexpr const char* kSubmitAgain = "rebase the change on the target and submit it again";
@@ -36,6 +42,12 @@ std::string pack_of(const Config& config, const store::TaskRow& task, const char
   const std::string path =
       quarantine_path(config, task.id) + "/" + task.change.candidate.hex() + kind;
   return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
+}
+
+// Before the next try after so many failed ones in a row.
+milliseconds pause_after(int count) {
+  constexpr int kDoublings = 6;
+  return std::min(kAgain * (1 << std::min(count - 1, kDoublings)), kLongestAgain);
 }
 
 // The end of a task that was about to land and did not.
@@ -78,51 +90,126 @@ std::string Promoter::problem_of(const std::string& task) const {
 }
 
 void Promoter::run_once() {
-  const auto waiting = context_.store.read([](store::Database& database) {
-    return store::tasks_in_state(database, TaskState::promoting);
-  });
-  if (!waiting) return;
-  for (const store::TaskRow& task : *waiting) {
-    const bool is_due = setbacks_.with([&](const auto& setbacks) {
-      const auto found = setbacks.find(task.id);
-      return found == setbacks.end() || found->second.again <= steady_clock::now();
-    });
-    if (!is_due) continue;
-    const os::Result<void> done = promote(task);
-    setbacks_.with([&](auto& setbacks) {
-      setbacks.erase(task.id);
-      // A target that moved meanwhile is looked at again at once.
-      const bool is_moved = !done && done.error().code == os::Code::conflict;
-      if (!done)
-        setbacks.insert(
-            {task.id,
-             {done.error().message, steady_clock::now() + (is_moved ? seconds(0) : kAgain)}});
-    });
-    if (!done)
-      log_line(LogLevel::warn, "promotion put off",
-               {{"task", task.id}, {"error", done.error().message}});
+  auto queued = context_.store.read(
+      [](store::Database& database) { return store::landing_queue(database, {}); });
+  if (!queued) return;
+  for (auto first = queued->begin(); first != queued->end();) {
+    const auto last = std::find_if(
+        first, queued->end(), [&](const auto& task) { return task.project != first->project; });
+    look_at(Queue(first, last));
+    first = last;
   }
   const os::Result<void> noted = write_due_notes(context_);
   if (!noted) log_line(LogLevel::warn, "note put off", {{"error", noted.error().message}});
 }
 
-os::Result<void> Promoter::promote(store::TaskRow task) {
-  const auto project = TRY(context_.store.read(
-      [&](store::Database& database) { return store::find_project(database, task.project); }));
-  if (!project) return os::fail(os::Code::not_found, "there is no project " + task.project);
-  if (!project->project.frozen.empty())
-    return os::fail(os::Code::denied, "the project is frozen: " + project->project.frozen);
+void Promoter::look_at(Queue queue) {
+  const store::TaskRow& first = queue.front();
+  const Setback before = setbacks_.with([&](const auto& setbacks) {
+    const auto found = setbacks.find(first.id);
+    return found == setbacks.end() ? Setback{} : found->second;
+  });
+  if (before.count > 0 && before.again > steady_clock::now()) return;
+  const std::string id = first.id;
+  os::Result<Ground> ground = ground_of(first.project);
+  const bool is_of_first = ground.has_value();
+  const os::Result<void> done =
+      ground ? advance(queue, *ground) : os::Result<void>(std::unexpected(ground.error()));
+  setbacks_.with([&](auto& setbacks) { setbacks.erase(id); });
+  if (done) return;
+  log_line(LogLevel::warn, "promotion put off", {{"task", id}, {"error", done.error().message}});
+  const int count = before.count + 1;
+  if (is_of_first && count >= kMaxSetbacks && queue.size() > 1 &&
+      put_last(id, done.error().message))
+    return;
+  // A target that moved meanwhile is looked at again at once; one that refuses without having moved
+  // is not.
+  const bool is_moved = done.error().code == os::Code::conflict && count == 1;
+  const milliseconds pause = is_moved ? milliseconds(0) : pause_after(count);
+  setbacks_.with([&](auto& setbacks) {
+    setbacks.insert_or_assign(id, Setback{.problem = done.error().message,
+                                          .count = count,
+                                          .again = steady_clock::now() + pause});
+  });
+}
+
+os::Result<Promoter::Ground> Promoter::ground_of(const std::string& name) {
+  auto project = TRY(context_.store.read(
+      [&](store::Database& database) { return store::find_project(database, name); }));
+  if (!project) return os::fail(os::Code::not_found, "there is no project " + name);
+  Ground ground{.project = std::move(*project), .tip = {}};
+  // Looked at again when it is thawed.
+  if (ground.project.project.frozen.empty())
+    ground.tip = TRY_CONTEXT(context_.git.tip(ground.project.project), "read the target");
+  return ground;
+}
+
+os::Result<void> Promoter::put_last(const std::string& task, const std::string& why) {
+  return context_.store.write([&](store::Database& database) -> os::Result<void> {
+    store::TaskRow now = TRY(store::get_task(database, task));
+    if (now.state != TaskState::promoting) return {};
+    now.landing_since = now_text();
+    TRY(store::save_task(database, now));
+    return store::append_event(database, {.id = 0,
+                                          .task = now.id,
+                                          .project = now.project,
+                                          .type = "promotion.put_last",
+                                          .at = now.landing_since,
+                                          .data = store::object_json({{"why", why}})});
+  });
+}
+
+os::Result<void> Promoter::advance(Queue queue, const Ground& ground) {
+  for (store::TaskRow& task : queue) {
+    if (task.cancel_by.empty()) continue;
+    const bool is_ended = TRY(context_.store.write_value<bool>(
+        [&](store::Database& database) { return end_if_cancelled(database, task); }));
+    if (is_ended) return {};
+  }
+  if (!ground.project.project.frozen.empty()) return {};
+  for (store::TaskRow& task : queue)
+    if (task.state == TaskState::promoting && TRY(finish_moved(task, ground))) return {};
+  store::TaskRow& first = queue.front();
+  // It is being tested on the tip: those behind it would have to be tested again once it landed.
+  if (first.state != TaskState::promoting) return {};
+  if (ground.tip.commit == first.change.base) return land(first, ground.project);
+  return rebase(first, ground.project, ground.tip);
+}
+
+// True if the task's commit is on the target: its end was noted.
+os::Result<bool> Promoter::finish_moved(store::TaskRow& task, const Ground& ground) {
+  const auto& [project, tip] = ground;
   const auto begun = TRY(context_.store.read(
       [&](store::Database& database) { return store::find_promotion(database, task.id); }));
-  const GitTip tip = TRY_CONTEXT(context_.git.tip(project->project), "read the target");
   const bool may_have_moved = begun && begun->state == store::PromotionState::moving &&
                               begun->new_commit == task.change.candidate.hex();
-  if (tip.commit == task.change.candidate ||
+  const bool is_there =
+      tip.commit == task.change.candidate ||
       (may_have_moved &&
-       TRY(context_.git.is_ancestor(project->project, task.change.candidate, tip.commit))))
-    return finish(task, *project, may_have_moved ? begun->old_commit : task.change.base.hex());
-  if (tip.commit == task.change.base) return land(task, *project);
-  return rebase(task, *project, tip);
+       TRY(context_.git.is_ancestor(project.project, task.change.candidate, tip.commit)));
+  if (!is_there) return false;
+  TRY(finish(task, project, may_have_moved ? begun->old_commit : task.change.base.hex()));
+  return true;
+}
+
+os::Result<bool> Promoter::end_if_cancelled(store::Database& database, store::TaskRow& task) {
+  const store::TaskRow now = TRY(store::get_task(database, task.id));
+  if (now.state != TaskState::promoting || now.cancel_by.empty()) return false;
+  // A push whose answer was lost may still arrive.
+  const auto begun = TRY(store::find_promotion(database, task.id));
+  if (begun && begun->state == store::PromotionState::moving &&
+      begun->new_commit == now.change.candidate.hex())
+    return false;
+  task = now;
+  conclude_cancelled(task);
+  TRY(context_.audit.append(database, {.type = "task.cancelled",
+                                       .actor = task.cancel_by,
+                                       .project = task.project,
+                                       .subject = task.id,
+                                       .data = {}}));
+  TRY(store::move_task(database, task, TaskState::done,
+                       store::object_json({{"verdict", "cancelled"}})));
+  return true;
 }
 
 os::Result<void> Promoter::land(store::TaskRow& task, const store::ProjectRow& row_of) {
@@ -137,16 +224,20 @@ os::Result<void> Promoter::land(store::TaskRow& task, const store::ProjectRow& r
                           .at = now_text()};
   const std::string objection = TRY(objection_to_landing(context_, task));
   if (!objection.empty()) return end_unproven(task, objection);
-  TRY(context_.store.write([&](store::Database& database) -> os::Result<void> {
-    TRY(store::begin_promotion(database, row));
-    return context_.audit.append(
-        database,
-        {.type = "promotion.begun",
-         .actor = "serve",
-         .project = task.project,
-         .subject = task.id,
-         .data = {{"target", row.target}, {"old", row.old_commit}, {"new", row.new_commit}}});
-  }));
+  const bool is_cancelled =
+      TRY(context_.store.write_value<bool>([&](store::Database& database) -> os::Result<bool> {
+        if (TRY(end_if_cancelled(database, task))) return true;
+        TRY(store::begin_promotion(database, row));
+        TRY(context_.audit.append(
+            database,
+            {.type = "promotion.begun",
+             .actor = "serve",
+             .project = task.project,
+             .subject = task.id,
+             .data = {{"target", row.target}, {"old", row.old_commit}, {"new", row.new_commit}}}));
+        return false;
+      }));
+  if (is_cancelled) return {};
   os::Result<void> landed =
       context_.git.land(project, {.from = task.change.base,
                                   .to = task.change.candidate,
@@ -290,10 +381,13 @@ os::Result<void> Promoter::take_rebased(store::TaskRow& task, const Ingested& in
   task.attempt_why = "new tip";
   task.infra_faults = 0;
   return context_.store.write([&](store::Database& database) -> os::Result<void> {
+    if (TRY(end_if_cancelled(database, task))) return {};
+    task.cancel_by = TRY(store::get_task(database, task.id)).cancel_by;
     TRY(store::add_refs(database, task.id, {policy_blob, diff_blob, view_blob}));
     TRY(store::put_diff_view(database, diff_blob, view_blob));
     if (!why_void.empty()) {
       TRY(store::void_approvals(database, task.id, why_void));
+      task.landing_since.clear();
       TRY(context_.audit.append(database, {.type = "approvals.voided",
                                            .actor = "serve",
                                            .project = task.project,

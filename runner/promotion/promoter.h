@@ -1,8 +1,9 @@
-// Promoter: moves the target branches, one task at a time.
+// Promoter: the promotion queues; moves the target branches, one task at a time.
 #pragma once
 
 #include <chrono>
 #include <map>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -14,13 +15,18 @@
 
 namespace runner {
 
-// How often a task gets new landing evidence because the target moved.
-inline constexpr int kMaxRebases = 3;
+// How often a task gets new landing evidence because the target moved: once for what landed before
+// it, else for what others pushed.
+inline constexpr int kMaxRebases = 10;
+// A task that cannot be landed or rebased this often in a row goes to the end of its queue.
+inline constexpr int kMaxSetbacks = 5;
 
-// Lands tasks in state promoting, on a thread of its own: approvals suffice already and the
-// evidence is on exactly (target, base, candidate, tree, policy). A target that moved: rebase, new
-// evidence. A promotion is noted before the ref moves, so that after a crash the ref is read back
-// and the task finished, never landed twice.
+// Lands the tasks of each project's queue in the order in which they entered it, on a thread of its
+// own: approvals suffice already and the evidence is on exactly (target, base, candidate, tree,
+// policy). A target that moved: the first is rebased and keeps its place while new evidence is
+// made; those behind it wait, so that each is tested again once, not once for each that lands. A
+// promotion is noted before the ref moves, so that after a crash the ref is read back and the task
+// finished, never landed twice.
 class Promoter {
  public:
   // All outlive this object. Nothing runs before start().
@@ -31,13 +37,24 @@ class Promoter {
 
   void start();
   void stop();
-  // One look at every task that is promoting; what the thread repeats.
+  // One look at every queue; what the thread repeats.
   void run_once();
-  // Why a task that is promoting is not done yet; empty: it is under way.
+  // Why a task that is the first of its queue is not done yet; empty: it is under way.
   std::string problem_of(const std::string& task) const;
 
  private:
-  os::Result<void> promote(store::TaskRow task);
+  using Queue = std::span<store::TaskRow>;  // of one project, in order; not empty
+  struct Ground {
+    store::ProjectRow project;
+    GitTip tip;  // nothing while the project is frozen
+  };
+  void look_at(Queue queue);
+  os::Result<Ground> ground_of(const std::string& name);
+  os::Result<void> advance(Queue queue, const Ground& ground);
+  os::Result<bool> finish_moved(store::TaskRow& task, const Ground& ground);
+  os::Result<void> put_last(const std::string& task, const std::string& why);
+  // Ends a task that somebody cancelled and whose commit was never on its way to the target.
+  os::Result<bool> end_if_cancelled(store::Database& database, store::TaskRow& task);
   os::Result<void> land(store::TaskRow& task, const store::ProjectRow& row_of);
   os::Result<void> finish(store::TaskRow& task, const store::ProjectRow& row_of,
                           const std::string& old);
@@ -52,6 +69,7 @@ class Promoter {
 
   struct Setback {
     std::string problem;
+    int count = 0;  // in a row
     std::chrono::steady_clock::time_point again;
   };
   const ServiceContext& context_;

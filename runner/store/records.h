@@ -54,6 +54,8 @@ struct TaskRow {
   // Until when owners may override the gates of a task that is done; empty: they may not. Its
   // objects are kept as long.
   std::string override_until;
+  // Since when it is in its project's promotion queue; empty: it is not. move_task() sets it.
+  std::string landing_since;
   std::string created_at, updated_at;
 };
 

@@ -117,8 +117,15 @@ ALTER TABLE promotions ADD COLUMN notes TEXT NOT NULL DEFAULT '';
 ALTER TABLE tasks ADD COLUMN override_until TEXT NOT NULL DEFAULT '';
 )sql";
 
+// The promotion queue: since when a task is in it; empty: it is not.
+constexpr const char* kQueue = R"sql(
+ALTER TABLE tasks ADD COLUMN landing_since TEXT NOT NULL DEFAULT '';
+UPDATE tasks SET landing_since = updated_at WHERE state = 'promoting';
+CREATE INDEX tasks_landing ON tasks(project, landing_since) WHERE landing_since <> '';
+)sql";
+
 constexpr std::array<const char*, kSchemaVersion> kMigrations{kFirst, kSessions, kBenchmarkTests,
-                                                              kProof};
+                                                              kProof, kQueue};
 
 os::Result<std::int64_t> version_of(Database& database) {
   Statement statement = TRY(database.query("PRAGMA user_version"));

@@ -6,7 +6,7 @@
 namespace runner::store {
 
 // The format number that this program writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 // Brings a database to kSchemaVersion in one transaction. conflict: a newer program made it; it is
 // left as it is.

@@ -1,5 +1,7 @@
 #include "runner/store/tasks.h"
 
+#include <utility>
+
 #include "runner/clock.h"
 #include "runner/store/events.h"
 #include "runner/store/record_json.h"
@@ -13,7 +15,7 @@ constexpr std::string_view kColumns =
     "verdict, failure_class, judgement, reason_code, reason, next_step, change, policy_sha256, "
     "diff_sha256, evidence_sha256, level, cpus, memory, total_ms, approvals_needed, "
     "owners_needed, attempt_why, attempt, fence, infra_faults, rebases, overtaken, cancel_by, "
-    "override_until, created_at, updated_at";
+    "override_until, landing_since, created_at, updated_at";
 
 std::string select_tasks(std::string_view rest) {
   return "SELECT " + std::string(kColumns) + " FROM tasks " + std::string(rest);
@@ -59,6 +61,7 @@ os::Result<TaskRow> read_task(const Statement& row) {
   task.overtaken = static_cast<int>(number());
   task.cancel_by = text();
   task.override_until = text();
+  task.landing_since = text();
   task.created_at = text();
   task.updated_at = text();
   return task;
@@ -78,7 +81,7 @@ os::Result<void> update(Database& database, const TaskRow& task, TaskState from)
       "policy_sha256 = ?, diff_sha256 = ?, evidence_sha256 = ?, level = ?, cpus = ?, memory = ?, "
       "total_ms = ?, approvals_needed = ?, owners_needed = ?, attempt_why = ?, attempt = ?, "
       "fence = ?, infra_faults = ?, rebases = ?, overtaken = ?, cancel_by = ?, override_until = ?, "
-      "updated_at = ? WHERE id = ? AND state = ?",
+      "landing_since = ?, updated_at = ? WHERE id = ? AND state = ?",
       {task_state_name(task.state),
        task.verdict,
        task.failure_class,
@@ -105,12 +108,28 @@ os::Result<void> update(Database& database, const TaskRow& task, TaskState from)
        std::int64_t{task.overtaken},
        task.cancel_by,
        task.override_until,
+       task.landing_since,
        now_text(),
        task.id,
        task_state_name(from)}));
   if (changed != 1)
     return os::fail(os::Code::conflict,
                     "task " + task.id + " is no longer " + std::string(task_state_name(from)));
+  return {};
+}
+
+// Since when a task is in the promotion queue that goes to `to`.
+std::string landing_since_in(TaskState to, const std::string& before) {
+  switch (to) {
+    case TaskState::promoting:
+      return before.empty() ? now_text() : before;
+    case TaskState::queued:
+    case TaskState::running:
+      return before;
+    case TaskState::awaiting_approval:
+    case TaskState::done:
+      return {};
+  }
   return {};
 }
 
@@ -169,10 +188,13 @@ os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
     return os::fail(os::Code::conflict, "task " + task.id + " cannot go from " +
                                             std::string(task_state_name(from)) + " to " +
                                             std::string(task_state_name(to)));
+  const std::string since =
+      std::exchange(task.landing_since, landing_since_in(to, task.landing_since));
   task.state = to;
   os::Result<void> updated = update(database, task, from);
   if (!updated) {
     task.state = from;
+    task.landing_since = since;
     return updated;
   }
   return append_event(database, {.task = task.id,
@@ -185,6 +207,13 @@ os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
 os::Result<std::vector<TaskRow>> tasks_in_state(Database& database, TaskState state) {
   return read_tasks(TRY(
       database.query(select_tasks("WHERE state = ? ORDER BY sequence"), {task_state_name(state)})));
+}
+
+os::Result<std::vector<TaskRow>> landing_queue(Database& database, const std::string& project) {
+  return read_tasks(
+      TRY(database.query(select_tasks("WHERE landing_since <> '' AND (?1 = '' OR project = ?1) "
+                                      "ORDER BY project, landing_since, sequence"),
+                         {project})));
 }
 
 os::Result<int> count_tasks(Database& database, TaskState state) {

@@ -17,12 +17,17 @@ os::Result<TaskRow> get_task(Database& database, const std::string& id);
 // Writes all changeable columns; the state must be the stored one.
 os::Result<void> save_task(Database& database, const TaskRow& task);
 // Saves `task` in the new state, with an event "task.<state>". conflict: it may not go there, or
-// the stored state is no longer task.state (nothing is changed then).
+// the stored state is no longer task.state (nothing is changed then). Who comes to promoting enters
+// the promotion queue, and stays in it while it is tested on a new tip; who waits for an approval
+// or is done has left it.
 os::Result<void> move_task(Database& database, TaskRow& task, TaskState to,
                            const std::string& event_data = "{}");
 
 // In order of admission.
 os::Result<std::vector<TaskRow>> tasks_in_state(Database& database, TaskState state);
+// Tasks in the promotion queue of a project, or (empty) of all, by project and then by when they
+// entered it.
+os::Result<std::vector<TaskRow>> landing_queue(Database& database, const std::string& project);
 os::Result<int> count_tasks(Database& database, TaskState state);
 // Newest first, after the task `filter.after`; at most filter.limit.
 os::Result<std::vector<TaskRow>> list_tasks(Database& database, const TaskFilter& filter);

@@ -81,10 +81,10 @@ Server::Server() : place_(must(os::TempDir::create("proofhouse-e2e"), "temporary
   // Whatever role reaches a failpoint leaves its mark here.
   make_directory(place() + "/marks", 0, 0777);
   instance_ = os::sha256(data()).hex().substr(0, 8);
-  write_file(
-      place() + "/config.yaml",
-      "listen: 127.0.0.1:0\ndata: " + data() + "\nuser: " + std::to_string(kServeUser) + "\n",
-      0644);
+  write_file(place() + "/config.yaml",
+             "listen: 127.0.0.1:0\ndata: " + data() + "\nuser: " + std::to_string(kServeUser) +
+                 "\ngit: {schemes: [https, ssh, git]}\n",
+             0644);
   sample_ = std::make_unique<SampleRepository>(place(), kServeUser);
 }
 

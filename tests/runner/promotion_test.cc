@@ -233,6 +233,87 @@ TEST(Promotion, ARefThatMovedBeforeACrashIsNotMovedAgain) {
   EXPECT_EQ(house.repository.tip(), later);
 }
 
+// One change on its way to the target, another being tested on the new tip, a third behind it.
+TEST(Promotion, WhoWaitsInTheQueueIsToldBehindWhom) {
+  House house;
+  house.machine.ending = [](int number) {
+    return number == 4 ? tests::FakeMachine::Ending::keeps_running
+                       : tests::FakeMachine::Ending::completes;
+  };
+  std::vector<TaskView> tasks;
+  for (const char* const file : {"src/x.txt", "src/y.txt", "src/z.txt"})
+    tasks.push_back(waiting_task(house, house.submission(file, "new\n")));
+  for (const TaskView& task : tasks) ASSERT_TRUE(house.approve("bob", task).has_value());
+  EXPECT_EQ(house.wait_for(tasks[0].id, TaskState::done).verdict, "accepted");
+  EXPECT_EQ(house.wait_for(tasks[1].id, TaskState::running).state, TaskState::running);
+  const auto why = house.core->why(house.actor("bob"), tasks[2].id);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->state, "promotion_queue");
+  EXPECT_TRUE(why->text.contains("1 change")) << why->text;
+  EXPECT_TRUE(why->text.contains(tasks[1].id)) << why->text;
+  house.machine.finish_running();
+  for (const TaskView& task : tasks) {
+    const TaskView done = house.wait_for(task.id, TaskState::done);
+    EXPECT_EQ(done.verdict, "accepted") << done.reason.text;
+    EXPECT_TRUE(done.approvals.front().valid);
+  }
+  // Each of those behind the first was tested again once.
+  EXPECT_EQ(house.machine.verified(), 5);
+}
+
+TEST(Promotion, APoisonedChangeAmongEightIsEjectedAlone) {
+  House house;
+  constexpr std::size_t kChanges = 8;
+  const auto base = tasks::CommitId::parse(house.repository.tip());
+  std::string poison;
+  house.machine.script = [&](tests::ScriptedTask& task) {
+    if (task.evidence.task != poison || task.evidence.change.base == *base) return;
+    tests::Script failing;
+    failing.outcome = sandbox::Outcome::exited(1);
+    failing.cases = tests::with_status(tests::passing({"A.Ok"}), "A.Ok", tasks::CaseStatus::failed);
+    task.on(tasks::Side::change, "test") = failing;
+  };
+  std::vector<TaskView> tasks;
+  for (std::size_t i = 0; i < kChanges; ++i)
+    tasks.push_back(
+        waiting_task(house, house.submission("src/p" + std::to_string(i) + ".txt", "new\n")));
+  poison = tasks[2].id;
+  for (const TaskView& task : tasks) ASSERT_TRUE(house.approve("bob", task).has_value());
+  for (const TaskView& task : tasks) {
+    const TaskView done = house.wait_for(task.id, TaskState::done);
+    const bool is_poison = task.id == poison;
+    EXPECT_EQ(done.verdict, is_poison ? "rejected" : "accepted") << done.reason.text;
+    EXPECT_EQ(done.promotion.has_value(), !is_poison);
+    if (is_poison) EXPECT_TRUE(done.reason.text.contains("A.Ok")) << done.reason.text;
+  }
+  // Once for each as it was submitted, once on its tip for each behind the first.
+  EXPECT_EQ(house.machine.verified(), static_cast<int>(2 * kChanges - 1));
+}
+
+TEST(Promotion, AFrozenProjectKeepsItsQueueAndLandsNothing) {
+  House house;
+  const TaskView first = waiting_task(house, house.submission("src/x.txt", "new\n"));
+  const TaskView second = waiting_task(house, house.submission("src/y.txt", "new\n"));
+  const std::string tip = house.repository.tip();
+  const Actor carol = house.actor("carol");
+  EXPECT_EQ(house.core->freeze_project(house.actor("bob"), "sample", "no").error().problem,
+            "forbidden");
+  EXPECT_EQ(house.core->freeze_project(carol, "sample", "").error().pointer, "/reason");
+  ASSERT_TRUE(house.core->freeze_project(carol, "sample", "tidying up").has_value());
+  ASSERT_TRUE(house.approve("bob", first).has_value());
+  ASSERT_TRUE(house.approve("bob", second).has_value());
+  const auto why = house.core->why(house.actor("bob"), first.id);
+  EXPECT_EQ(why->state, "frozen");
+  EXPECT_TRUE(why->text.contains("tidying up (by carol)")) << why->text;
+  // Who changes their mind need not wait for the thaw.
+  ASSERT_TRUE(house.core->cancel(house.actor("author"), second.id).has_value());
+  EXPECT_EQ(house.wait_for(second.id, TaskState::done).verdict, "cancelled");
+  EXPECT_EQ(house.repository.tip(), tip);
+  ASSERT_TRUE(house.core->unfreeze_project(carol, "sample").has_value());
+  EXPECT_EQ(house.wait_for(first.id, TaskState::done).verdict, "accepted");
+  EXPECT_EQ(house.core->task(house.actor("bob"), second.id)->verdict, "cancelled");
+}
+
 TEST(Promotion, AFrozenProjectTakesNoChangeToPromote) {
   House house;
   const Submission submission = house.submission();
