@@ -228,48 +228,6 @@ TEST_F(GitHelper, PushesByGitsProtocolOnlyOverWhatWasTested) {
   EXPECT_EQ(*git::remote_tip(remote, kMain), change_);
 }
 
-// Wherever a push is cut off, also after the remote said that it was done: what is there is known
-// by asking again, and doing it again does it once.
-TEST_F(GitHelper, KnowsTheEndOfEveryPushThatWasCutOff) {
-  REQUIRE_CAPABILITY(git);
-  constexpr int kCuts = 20;
-  const tests::GitServer server(directory_.path());
-  Project far = remote();
-  far.url = server.url("repo.git");
-  GitClientOptions with_git = options();
-  with_git.schemes = {"git"};
-  GitClient client(with_git);
-  runner::ProjectSpec spec;
-  spec.url = far.url;
-  ASSERT_TRUE(client.prepare(far, spec));
-  const runner::GitLanding move = landing(author_, change_);
-  const os::Result<void> whole = client.land(far, move);
-  ASSERT_TRUE(whole) << whole.error().message;
-  int landed_unheard = 0;
-  for (const std::string& cut : tests::spread_cuts(server.push(0), kCuts)) {
-    repository_.set(kMain, base_);
-    server.plan({cut});
-    const os::Result<void> landed = client.land(far, move);
-    EXPECT_EQ(server.planned(), 0U) << cut;
-    os::Result<runner::GitTip> now = client.read_back(far);
-    ASSERT_TRUE(now) << cut << ": " << now.error().message;
-    EXPECT_TRUE(now->commit == base_ || now->commit == change_) << cut;
-    if (!landed && now->commit == change_) ++landed_unheard;
-    if (landed) EXPECT_EQ(now->commit, change_) << cut;
-    if (now->commit == base_) {
-      // The first may still arrive before it: then the target is not there any more.
-      const os::Result<void> again = client.land(far, move);
-      EXPECT_TRUE(again || again.error().code == os::Code::conflict)
-          << cut << ": " << again.error().message;
-      now = client.read_back(far);
-      ASSERT_TRUE(now) << cut << ": " << now.error().message;
-    }
-    EXPECT_EQ(now->commit, change_) << cut;
-    EXPECT_EQ(repository_.get(kMain), change_.hex()) << cut;
-  }
-  EXPECT_GT(landed_unheard, 0) << "no answer was lost";
-}
-
 TEST(GitProtocol, ReadsWhatItWrites) {
   GitRequest request;
   request.operation = GitOperation::push;

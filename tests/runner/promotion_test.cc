@@ -261,59 +261,6 @@ TEST(Promotion, WhoWaitsInTheQueueIsToldBehindWhom) {
   EXPECT_EQ(house.machine.verified(), 5);
 }
 
-TEST(Promotion, APoisonedChangeAmongEightIsEjectedAlone) {
-  House house;
-  constexpr std::size_t kChanges = 8;
-  const auto base = tasks::CommitId::parse(house.repository.tip());
-  std::string poison;
-  house.machine.script = [&](tests::ScriptedTask& task) {
-    if (task.evidence.task != poison || task.evidence.change.base == *base) return;
-    tests::Script failing;
-    failing.outcome = sandbox::Outcome::exited(1);
-    failing.cases = tests::with_status(tests::passing({"A.Ok"}), "A.Ok", tasks::CaseStatus::failed);
-    task.on(tasks::Side::change, "test") = failing;
-  };
-  std::vector<TaskView> tasks;
-  for (std::size_t i = 0; i < kChanges; ++i)
-    tasks.push_back(
-        waiting_task(house, house.submission("src/p" + std::to_string(i) + ".txt", "new\n")));
-  poison = tasks[2].id;
-  for (const TaskView& task : tasks) ASSERT_TRUE(house.approve("bob", task).has_value());
-  for (const TaskView& task : tasks) {
-    const TaskView done = house.wait_for(task.id, TaskState::done);
-    const bool is_poison = task.id == poison;
-    EXPECT_EQ(done.verdict, is_poison ? "rejected" : "accepted") << done.reason.text;
-    EXPECT_EQ(done.promotion.has_value(), !is_poison);
-    if (is_poison) EXPECT_TRUE(done.reason.text.contains("A.Ok")) << done.reason.text;
-  }
-  // Once for each as it was submitted, once on its tip for each behind the first.
-  EXPECT_EQ(house.machine.verified(), static_cast<int>(2 * kChanges - 1));
-}
-
-TEST(Promotion, AFrozenProjectKeepsItsQueueAndLandsNothing) {
-  House house;
-  const TaskView first = waiting_task(house, house.submission("src/x.txt", "new\n"));
-  const TaskView second = waiting_task(house, house.submission("src/y.txt", "new\n"));
-  const std::string tip = house.repository.tip();
-  const Actor carol = house.actor("carol");
-  EXPECT_EQ(house.core->freeze_project(house.actor("bob"), "sample", "no").error().problem,
-            "forbidden");
-  EXPECT_EQ(house.core->freeze_project(carol, "sample", "").error().pointer, "/reason");
-  ASSERT_TRUE(house.core->freeze_project(carol, "sample", "tidying up").has_value());
-  ASSERT_TRUE(house.approve("bob", first).has_value());
-  ASSERT_TRUE(house.approve("bob", second).has_value());
-  const auto why = house.core->why(house.actor("bob"), first.id);
-  EXPECT_EQ(why->state, "frozen");
-  EXPECT_TRUE(why->text.contains("tidying up (by carol)")) << why->text;
-  // Who changes their mind need not wait for the thaw.
-  ASSERT_TRUE(house.core->cancel(house.actor("author"), second.id).has_value());
-  EXPECT_EQ(house.wait_for(second.id, TaskState::done).verdict, "cancelled");
-  EXPECT_EQ(house.repository.tip(), tip);
-  ASSERT_TRUE(house.core->unfreeze_project(carol, "sample").has_value());
-  EXPECT_EQ(house.wait_for(first.id, TaskState::done).verdict, "accepted");
-  EXPECT_EQ(house.core->task(house.actor("bob"), second.id)->verdict, "cancelled");
-}
-
 TEST(Promotion, AFrozenProjectTakesNoChangeToPromote) {
   House house;
   const Submission submission = house.submission();
