@@ -10,6 +10,66 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kGateKinds{"tests", "benchmark", "diff", "determinism",
                                                      "parity"};
+// Loaded for their name alone: by pytest (its options stand in five kinds of files), python's site,
+// ctest, cmake, GNU make (before the Makefile), cargo and its test runner, node's test runners,
+// npm, gdb, and whatever reads dotenv files.
+constexpr auto kAutoloadFiles = std::to_array<std::string_view>({"conftest.py",
+                                                                 "pytest.ini",
+                                                                 ".pytest.ini",
+                                                                 "tox.ini",
+                                                                 "setup.cfg",
+                                                                 "pyproject.toml",
+                                                                 "noxfile.py",
+                                                                 "sitecustomize.py",
+                                                                 "usercustomize.py",
+                                                                 "pyvenv.cfg",
+                                                                 "CTestCustom.cmake",
+                                                                 "CTestCustom.ctest",
+                                                                 "CTestConfig.cmake",
+                                                                 "CTestTestfile.cmake",
+                                                                 "DartConfiguration.tcl",
+                                                                 "CMakePresets.json",
+                                                                 "GNUmakefile",
+                                                                 "CMakeUserPresets.json",
+                                                                 "makefile",
+                                                                 ".cargo/config",
+                                                                 ".cargo/config.toml",
+                                                                 "nextest.toml",
+                                                                 "rust-toolchain",
+                                                                 "rust-toolchain.toml",
+                                                                 "build.rs",
+                                                                 "jest.config.js",
+                                                                 "jest.config.ts",
+                                                                 "vitest.config.js",
+                                                                 "vitest.config.ts",
+                                                                 ".mocharc.js",
+                                                                 ".mocharc.json",
+                                                                 ".npmrc",
+                                                                 ".gdbinit",
+                                                                 ".env"});
+// Every file with that ending: python reads each of them in a directory of packages.
+constexpr std::string_view kPathFile = ".pth";
+
+// Is `tail` the whole path, or the last of its parts?
+bool ends_with_parts(std::string_view path, std::string_view tail) {
+  if (!path.ends_with(tail)) return false;
+  return path.size() == tail.size() || path[path.size() - tail.size() - 1] == '/';
+}
+
+// What a test runner, a build or an interpreter loads the file for; empty: nothing does. Such a
+// file is guarded unless a subject glob ends with that very name.
+std::string_view autoload_name(std::string_view path) {
+  if (path.ends_with(kPathFile)) return kPathFile;
+  const auto* const found = std::ranges::find_if(
+      kAutoloadFiles, [path](std::string_view name) { return ends_with_parts(path, name); });
+  return found == kAutoloadFiles.end() ? std::string_view() : *found;
+}
+
+// Does the glob mean this very file, and not all files around it?
+bool names_autoload_file(std::string_view glob, std::string_view name) {
+  return name == kPathFile ? glob.ends_with(kPathFile) : ends_with_parts(glob, name);
+}
+
 constexpr std::array<std::string_view, 3> kAssurances{"in-process", "out-of-process", "sealed"};
 
 }  // namespace
@@ -65,8 +125,10 @@ const Gate* Policy::find_gate(const GateName& name) const {
 
 bool is_guarded(const Policy& policy, std::string_view path) {
   if (path == kPolicyFile) return true;
-  return std::ranges::none_of(policy.subject,
-                              [path](const std::string& glob) { return glob_matches(glob, path); });
+  const std::string_view autoload = autoload_name(path);
+  return std::ranges::none_of(policy.subject, [&](const std::string& glob) {
+    return glob_matches(glob, path) && (autoload.empty() || names_autoload_file(glob, autoload));
+  });
 }
 
 int owner_approvals(const Policy& policy, const std::vector<std::string>& guarded_paths) {

@@ -146,7 +146,7 @@ struct Policy {
 // path. Case-sensitive; no character classes.
 bool glob_matches(std::string_view glob, std::string_view path);
 
-// True unless a subject glob matches; kPolicyFile always is.
+// True unless a subject glob matches (by name, if the name has it autoloaded); kPolicyFile always.
 bool is_guarded(const Policy& policy, std::string_view path);
 
 // How many owners' approvals the guarded paths need: the most that any matching owners glob asks

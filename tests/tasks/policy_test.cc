@@ -73,6 +73,31 @@ TEST(Guarded, IsThePolicyFileWhateverTheSubjectSays) {
   EXPECT_FALSE(is_guarded(policy, "other.yaml"));
 }
 
+TEST(Guarded, IsWhatIsLoadedForItsNameAloneWhateverTheSubjectSays) {
+  Policy policy;
+  policy.subject = {"src/**", "*.py", "**"};
+  for (const char* const path :
+       {"conftest.py", "src/deep/conftest.py", "src/sitecustomize.py", "src/a.pth",
+        "src/CTestCustom.cmake", ".cargo/config.toml", "src/.cargo/config", ".config/nextest.toml",
+        "pytest.ini", "src/pyproject.toml", "GNUmakefile", "src/build.rs"})
+    EXPECT_TRUE(is_guarded(policy, path)) << path;
+  for (const char* const path : {"src/my_conftest.py", "conftest.py.md", "src/config.toml",
+                                 "cargo/config.toml", "src/pth", "Makefile", "src/rs"})
+    EXPECT_FALSE(is_guarded(policy, path)) << path;
+}
+
+TEST(Guarded, IsNoAutoloadFileThatASubjectNames) {
+  Policy policy;
+  policy.subject = {"src/**", "tests/**/conftest.py", "site/*.pth", "pyproject.toml",
+                    "*/config.toml"};
+  EXPECT_FALSE(is_guarded(policy, "tests/unit/conftest.py"));
+  EXPECT_FALSE(is_guarded(policy, "site/tally.pth"));
+  EXPECT_FALSE(is_guarded(policy, "pyproject.toml"));
+  EXPECT_TRUE(is_guarded(policy, "src/conftest.py"));
+  EXPECT_TRUE(is_guarded(policy, "src/tally.pth"));
+  EXPECT_TRUE(is_guarded(policy, ".cargo/config.toml"));
+}
+
 TEST(Owners, CountByTheLongestGlobOfEachPathAndTheMostOfAll) {
   Policy policy;
   policy.owners = {{"**", 1}, {"tests/**", 3}, {"tests/easy/**", 2}};
