@@ -74,10 +74,14 @@ std::string next_step_of(FailureClass failure, const Reason& reason) {
       return "Nothing is wrong with the change: it is tried again, or post it again later.";
     case FailureClass::internal:
       return "This is a fault of Proofhouse: keep the evidence and report it.";
+    case FailureClass::flaky:
+      return fmt::format(
+          "Make the tests named in the reasons pass every time{}: they pass now and then, and the "
+          "base's always do.",
+          log);
     case FailureClass::none:
     case FailureClass::guarded:
     case FailureClass::review:
-    case FailureClass::flaky:
       break;
   }
   return "Read the reasons and post the change again.";
@@ -148,6 +152,12 @@ void judge_inconclusive(const tasks::Policy& policy, Judgement& judgement) {
   judgement.verdict = Verdict::inconclusive;
   judgement.failure = deciding->failure;
   judgement.reason = first_reason(*deciding);
+  if (deciding->failure == FailureClass::flaky) {
+    judgement.next_step =
+        fmt::format("{} Or a reviewer approves naming the gate {}.",
+                    next_step_of(deciding->failure, judgement.reason), deciding->name.str());
+    return;
+  }
   judgement.next_step =
       is_blocked ? "The machine is too noisy to tell: make the benchmark steadier or the change "
                    "smaller; this gate blocks what it cannot decide."

@@ -161,8 +161,10 @@ class Comparison {
     } else if (is_claimed_fix(test)) {
       fail(test, "is claimed as fixed, but " + words);
     } else if (fails_on_base) {
+      findings_.suspects.insert(test.id);
       findings_.base_failures.push_back(reason(test, words + "; also fails on base"));
     } else {
+      findings_.suspects.insert(test.id);
       fail(test, words);
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct TestFindings {
   std::vector<Reason> failures;       // what the change has to answer for
   std::vector<Reason> base_failures;  // fails on both sides, marked "also fails on base"
   std::vector<Reason> notes;          // no failures, but to be said
+  std::set<std::string> suspects;     // tests of those failures that failed when they ran: a rerun
+                                      // may tell that they are flaky
   std::int64_t passed = 0;
   std::int64_t fresh = 0;    // of those: tests that the base does not have
   std::int64_t fixed = 0;    // of those: tests that fail on the base

@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 
 #include "gates/assurance.h"
+#include "gates/flaky.h"
 #include "gates/runs.h"
+#include "gates/target_judge.h"
 #include "gates/test_lists.h"
 #include "gates/text.h"
 #include "gates/verdict.h"
@@ -32,140 +34,6 @@ using tasks::RunKey;
 using tasks::RunRecord;
 using tasks::Side;
 using tasks::Step;
-
-bool is_of_tests(const tasks::ReportSpec& spec) {
-  return tasks::report_kind(spec.format) == tasks::ReportKind::tests;
-}
-
-const ReportRecord* find_report(const RunRecord& record, const tasks::ReportSpec& spec) {
-  const auto found = std::ranges::find_if(record.reports, [&spec](const ReportRecord& report) {
-    return report.format == spec.format && report.path == spec.path;
-  });
-  return found == record.reports.end() ? nullptr : &*found;
-}
-
-// Why a report cannot be used; empty if it can.
-std::string report_problem(const RunRecord& record, const tasks::ReportSpec& spec) {
-  const ReportRecord* const report = find_report(record, spec);
-  if (report == nullptr) return "missing";
-  if (!report->error.empty()) return one_line(report->error);
-  return one_line(report->parsed.error);
-}
-
-// What was found on one side, with the class of each failure.
-struct SideFindings {
-  struct Failure {
-    FailureClass failure = FailureClass::test;
-    Reason reason;
-  };
-  std::vector<Failure> failures;
-  TestFindings tests;  // summed over all runs; its own `failures` are moved into ours
-  bool has_failed() const { return !failures.empty() || !tests.base_failures.empty(); }
-};
-
-void append(std::vector<Reason>& to, std::vector<Reason>&& from) {
-  std::ranges::move(from, std::back_inserter(to));
-}
-
-void add(SideFindings& sum, TestFindings&& found) {
-  for (Reason& reason : found.failures) {
-    sum.failures.push_back({FailureClass::test, std::move(reason)});
-  }
-  append(sum.tests.base_failures, std::move(found.base_failures));
-  append(sum.tests.notes, std::move(found.notes));
-  sum.tests.passed += found.passed;
-  sum.tests.fresh += found.fresh;
-  sum.tests.fixed += found.fixed;
-  sum.tests.bad += found.bad;
-  sum.tests.skipped += found.skipped;
-}
-
-// What one target run of the change or of the mixed tree says.
-class TargetJudge {
- public:
-  TargetJudge(const Context& context, const RunKey& key, SideFindings& findings)
-      : context_(context), key_(key), findings_(findings) {}
-
-  void judge() {
-    const Step* const step = context_.policy.find_step(key_.step);
-    const RunRecord* const record = context_.evidence.find(key_);
-    if (step == nullptr || record == nullptr) {
-      fail(FailureClass::test, "did not run: a step that it needs failed", {});
-      return;
-    }
-    const Fault fault = fault_of(*step, *record);
-    if (fault == Fault::machine) {
-      fail_words(FailureClass::infra, describe_fault(*step, *record), record->id);
-    } else if (fault == Fault::limit) {
-      fail_words(FailureClass::limit, describe_fault(*step, *record), record->id);
-    } else {
-      judge_reports(*step, *record, fault);
-    }
-  }
-
- private:
-  void fail_words(FailureClass failure, std::string text, const std::string& run) {
-    findings_.failures.push_back({failure, {std::move(text), key_.step.str(), run, {}}});
-  }
-  void fail(FailureClass failure, std::string_view what, const std::string& run) {
-    fail_words(failure, fmt::format("{} {}{}", key_.step.str(), what, side_suffix(key_.of)), run);
-  }
-
-  void judge_reports(const Step& step, const RunRecord& record, Fault fault) {
-    if (fault == Fault::crash) {
-      fail_words(FailureClass::test, describe_fault(step, record), record.id);
-    }
-    const std::size_t failures_before = findings_.failures.size();
-    const std::int64_t bad_before = findings_.tests.bad;
-    const std::int64_t run_before = bad_before + findings_.tests.passed;
-    for (const tasks::ReportSpec& spec : step.reports) {
-      if (is_of_tests(spec)) judge_report(spec, record);
-    }
-    const bool has_complained = findings_.failures.size() != failures_before;
-    const std::int64_t bad = findings_.tests.bad - bad_before;
-    if (findings_.tests.bad + findings_.tests.passed == run_before && !has_complained) {
-      fail(FailureClass::test, "ran no test", record.id);
-    } else if (fault == Fault::exit && bad == 0 && !has_complained) {
-      fail(FailureClass::test,
-           fmt::format("exited with {} although no test failed", record.outcome.code), record.id);
-    }
-    if (fault == Fault::output) {
-      fail_words(FailureClass::report, describe_fault(step, record), record.id);
-    }
-  }
-
-  void judge_report(const tasks::ReportSpec& spec, const RunRecord& record) {
-    const std::string problem = report_problem(record, spec);
-    if (!problem.empty()) {
-      // How it ended says why there is no report: an early exit, a missing program.
-      fail(FailureClass::report,
-           fmt::format("{} and left no readable report {}: {}", sandbox::describe(record.outcome),
-                       spec.path, problem),
-           record.id);
-      return;
-    }
-    TestLists lists;
-    lists.subject = &find_report(record, spec)->parsed.tests;
-    lists.claims = &context_.evidence.claims;
-    lists.of = key_.of;
-    lists.run = record.id;
-    if (key_.side != Side::judge) {
-      const RunRecord* const base =
-          context_.evidence.find(RunKey{Side::base, Side::base, key_.step, std::nullopt});
-      const ReportRecord* const report = base == nullptr ? nullptr : find_report(*base, spec);
-      if (report == nullptr) {
-        fail(FailureClass::internal, "has no report of the base to compare with", record.id);
-        return;
-      }
-      lists.base = &report->parsed.tests;
-    }
-    add(findings_, compare_tests(lists));
-  }
-
-  const Context& context_;
-  const RunKey& key_;
-  SideFindings& findings_;
-};
 
 // Is the test in any report of the tests gates, on the base or on the change?
 struct Presence {
@@ -193,8 +61,9 @@ void check_unknown_claims(const Context& context, const tasks::Gate& gate, SideF
                                       GateKind::tests, &tasks::Gate::kind);
   if (last != context.policy.gates.rend() && last->name != gate.name) return;
   const auto complain = [&findings](const std::string& id, std::string_view what) {
-    findings.failures.push_back(
-        {FailureClass::test, {fmt::format("{} {}", one_line(id, 200), what), id, {}, {}}});
+    findings.failures.push_back({FailureClass::test,
+                                 {fmt::format("{} {}", one_line(id, 200), what), id, {}, {}},
+                                 std::nullopt});
   };
   for (const std::string& id : context.evidence.claims.fixes) {
     const Presence presence = find_test(context, id);
@@ -266,17 +135,82 @@ class TestsGate {
       if (of == Side::base) {
         if (auto failed = check_base(key)) return failed;
       } else {
-        TargetJudge(context_, key, of == Side::mixed ? mixed_ : change_).judge();
+        judge_target(context_, key, of == Side::mixed ? mixed_ : change_);
       }
     }
+    if (!change_.has_failed() && !mixed_.has_failed()) return std::nullopt;
+    if (const auto rerun = settle_flaky()) return Progress{NextRun{*rerun}, {}, false, nullptr};
     if (change_.has_failed() || mixed_.has_failed()) return finish();
     return std::nullopt;
+  }
+
+  // Within the gate's budget: tells tests that fail from those that are flaky. A value is the run
+  // that is needed to know. Where something else has failed too, or a test fails every time, the
+  // gate fails whatever reruns say, and no more of them are made.
+  std::optional<RunKey> settle_flaky() {
+    if (gate_.reruns == 0) return std::nullopt;
+    std::vector<RunKey> runs;
+    for (const SideFindings* const side : {&change_, &mixed_}) {
+      for (const auto* const failures : {&side->failures, &side->base_failures}) {
+        for (const SideFindings::Failure& failure : *failures) {
+          if (!failure.rerun) return std::nullopt;
+          if (std::ranges::find(runs, *failure.rerun) == runs.end()) runs.push_back(*failure.rerun);
+        }
+      }
+    }
+    for (const RunKey& key : runs)
+      if (auto missing = missing_rerun(context_, key, gate_.reruns)) return missing;
+    for (SideFindings* const side : {&change_, &mixed_})
+      if (has_steady_failure(*side)) return std::nullopt;
+    for (const RunKey& key : runs) {
+      const RunKey base{Side::base, Side::base, key.step, std::nullopt};
+      if (auto missing = missing_rerun(context_, base, gate_.reruns)) return missing;
+    }
+    for (SideFindings* const side : {&change_, &mixed_}) set_flaky_apart(*side);
+    return std::nullopt;
+  }
+
+  // Says of each failure how often it was tried; true if one of them never passed.
+  bool has_steady_failure(SideFindings& side) const {
+    bool is_steady = false;
+    for (auto* const failures : {&side.failures, &side.base_failures}) {
+      for (SideFindings::Failure& failure : *failures) {
+        const PassRate rate = pass_rate(context_, *failure.rerun, failure.reason.where);
+        is_steady = is_steady || rate.passed == 0;
+        if (rate.runs < 2) continue;
+        failure.reason.text += "; passed " + rate_text(rate);
+        failure.reason.figures["passed"] = rate.passed;
+        failure.reason.figures["runs"] = rate.runs;
+      }
+    }
+    return is_steady;
+  }
+
+  // A test that is flaky on the base too is noted; one that passes there always or never, or that
+  // the base does not have, leaves the gate inconclusive: a pass by luck hides nothing.
+  void set_flaky_apart(SideFindings& side) {
+    for (auto* const failures : {&side.failures, &side.base_failures}) {
+      for (SideFindings::Failure& failure : *failures) {
+        const RunKey base{Side::base, Side::base, failure.rerun->step, std::nullopt};
+        const PassRate there = pass_rate(context_, base, failure.reason.where);
+        const bool is_known_flaky = there.passed > 0 && !there.is_always();
+        failure.reason.text +=
+            there.runs == 0 ? "; the base does not have it" : ", on the base " + rate_text(there);
+        failure.reason.text = "flaky: " + failure.reason.text;
+        failure.reason.figures["base_passed"] = there.passed;
+        failure.reason.figures["base_runs"] = there.runs;
+        (is_known_flaky ? side.tests.notes : flaky_).push_back(std::move(failure.reason));
+      }
+      failures->clear();
+    }
   }
 
   std::optional<Progress> prerequisite_failed(const RunRecord& record) {
     const bool is_infra = prerequisite_failure(context_, record) == FailureClass::infra;
     if (record.key.of != Side::mixed || is_infra) {
-      return failed_prerequisite(context_, gate_, record);
+      Progress progress = failed_prerequisite(context_, gate_, record);
+      progress.result.assurance = tests_assurance(context_, gate_);
+      return progress;
     }
     const MixedQuestion question = ask_mixed(context_, record);
     if (question.next) return Progress{NextRun{*question.next}, {}, false, nullptr};
@@ -340,18 +274,24 @@ class TestsGate {
     progress.result = new_result();
     GateResult& result = progress.result;
     for (SideFindings* const side : {&change_, &mixed_}) {
-      for (auto& [failure, reason] : side->failures) {
-        if (result.failure == FailureClass::none) result.failure = failure;
-        result.reasons.push_back(std::move(reason));
+      for (SideFindings::Failure& failure : side->failures) {
+        if (result.failure == FailureClass::none) result.failure = failure.failure;
+        result.reasons.push_back(std::move(failure.reason));
       }
     }
     for (SideFindings* const side : {&change_, &mixed_}) {
-      if (side->tests.base_failures.empty()) continue;
-      if (result.failure == FailureClass::none) result.failure = FailureClass::base;
-      append(result.reasons, std::move(side->tests.base_failures));
+      for (SideFindings::Failure& failure : side->base_failures) {
+        if (result.failure == FailureClass::none) result.failure = failure.failure;
+        result.reasons.push_back(std::move(failure.reason));
+      }
     }
     const bool is_failed = result.failure != FailureClass::none;
     result.status = is_failed ? GateStatus::failed : GateStatus::passed;
+    if (!is_failed && !flaky_.empty()) {
+      result.status = GateStatus::inconclusive;
+      result.failure = FailureClass::flaky;
+    }
+    append(result.reasons, std::move(flaky_));
     progress.is_final = result.failure == FailureClass::infra;
     result.summary = summary(result);
     if (broken_build_ != nullptr) {
@@ -376,7 +316,7 @@ class TestsGate {
     if (tests.fresh > 0) text += fmt::format(", {} of them new", tests.fresh);
     if (tests.fixed > 0) text += fmt::format(", {} of them failing on the base", tests.fixed);
     if (tests.skipped > 0) text += fmt::format("; {} skipped", tests.skipped);
-    if (result.status == GateStatus::failed) {
+    if (result.status != GateStatus::passed) {
       text = fmt::format(
           "{}; {}", counted(static_cast<std::int64_t>(result.reasons.size()), "failure"), text);
     }
@@ -392,6 +332,7 @@ class TestsGate {
   std::vector<RunKey> targets_;
   SideFindings change_;
   SideFindings mixed_;
+  std::vector<Reason> flaky_;
   const RunRecord* broken_build_ = nullptr;
 };
 

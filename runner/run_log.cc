@@ -23,7 +23,7 @@ int rank_of(const tasks::RunRecord& run) {
                    : run.key.side == tasks::Side::mixed ? 1
                    : run.key.side == tasks::Side::judge ? 2
                                                         : 3;
-  return side + (run.key.pair ? 10 : 0);
+  return side + (run.key.pair || run.key.rerun ? 10 : 0);
 }
 
 // The newest run of the step that an attempt told of, and whether it ended.

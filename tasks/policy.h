@@ -92,6 +92,9 @@ struct Gate {
   // tests: one or more; benchmark, determinism, parity: exactly one; diff: none
   std::vector<StepName> steps;
   bool always = false;  // judged even after a failed gate
+  // tests: how often a step in which a test failed is run again, on each side, to tell a test that
+  // fails from one that is flaky
+  int reruns = 0;
   // benchmark
   Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
   Inconclusive inconclusive = Inconclusive::ask;

@@ -89,6 +89,7 @@ struct Fields<Gate> {
     archive("kind", gate.kind);
     archive("steps", gate.steps);
     archive("always", gate.always);
+    archive.added("reruns", gate.reruns);
     archive("tolerance", gate.tolerance);
     archive("inconclusive", gate.inconclusive);
     archive.added("accept_mde", gate.accept_mde);

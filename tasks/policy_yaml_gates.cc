@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxGates = 100;
 constexpr std::int64_t kMaxCount = 100'000'000;
+constexpr std::int64_t kMaxReruns = 20;
 
 // What each kind takes besides `kind` and `always`.
 AllowedNames keys_of(GateKind kind) {
@@ -18,7 +19,7 @@ AllowedNames keys_of(GateKind kind) {
   };
   switch (kind) {
     case GateKind::tests:
-      more({"steps"});
+      more({"steps", "reruns"});
       break;
     case GateKind::benchmark:
       more({"step", "tolerance", "inconclusive", "accept_mde", "max_spread", "budget"});
@@ -101,6 +102,8 @@ void PolicySections::read_tests_gate(const YamlNode& node, const std::string& wh
     places_[fmt::format("{}.steps.{}", where, gate.steps.size())] = entry.place;
     gate.steps.emplace_back(std::move(name));
   }
+  if (const YamlNode* const value = node.find("reruns"))
+    fields_.read_integer(*value, "reruns", {0, kMaxReruns}, gate.reruns);
 }
 
 void PolicySections::read_benchmark_gate(const YamlNode& node, const std::string& where,

@@ -161,7 +161,7 @@ tasks::RunRecord ScriptedTask::make_record(const RunKey& key) {
       report.parsed.bench.rows =
           script.rows ? script.rows(key.pair.value_or(0)) : bench_rows("BM_A", 1'000'000);
     } else if (report.error.empty()) {
-      report.parsed.tests.cases = script.cases;
+      report.parsed.tests.cases = script.cases_of ? script.cases_of(key) : script.cases;
     }
     record.reports.push_back(std::move(report));
   }
@@ -179,8 +179,10 @@ void ScriptedTask::add(const RunKey& key) {
   const std::string side = key.side == Side::judge
                                ? fmt::format("judge({})", tasks::side_name(key.of))
                                : std::string(tasks::side_name(key.side));
-  trace.push_back(key.pair ? fmt::format("{} pair {} {}", key.step.str(), *key.pair, side)
-                           : fmt::format("{} {}", key.step.str(), side));
+  std::string text = key.step.str();
+  if (key.pair) text += fmt::format(" pair {}", *key.pair);
+  if (key.rerun) text += fmt::format(" rerun {}", *key.rerun);
+  trace.push_back(text + " " + side);
   evidence.runs.push_back(make_record(key));
 }
 

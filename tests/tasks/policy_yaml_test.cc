@@ -132,7 +132,7 @@ steps:
     gpu: {count: 1, min_memory: 20GiB}
     exclusive: true
 gates:
-  tests: {kind: tests, steps: [test], always: true}
+  tests: {kind: tests, steps: [test], always: true, reruns: 3}
   size: {kind: diff, max_lines: 2000, max_files: 7, forbid: ["*.so"]}
 promotion: {approvals: 0, strategy: rebase, approval: exact, assurance: sealed, self: owner}
 )");
@@ -151,6 +151,7 @@ promotion: {approvals: 0, strategy: rebase, approval: exact, assurance: sealed, 
   EXPECT_TRUE(test.gpu && test.gpu->exclusive);
   EXPECT_EQ(policy.find_step(StepName("build"))->environment.at("EMPTY"), "");
   EXPECT_TRUE(policy.find_gate(GateName("tests"))->always);
+  EXPECT_EQ(policy.find_gate(GateName("tests"))->reruns, 3);
   EXPECT_EQ(policy.find_gate(GateName("size"))->max_files, 7);
   EXPECT_EQ(policy.promotion.assurance, Assurance::sealed);
   EXPECT_TRUE(policy.promotion.self_owner);
@@ -249,6 +250,7 @@ TEST(PolicyYaml, RefusesWrongUnitsAndRanges) {
   EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, tolerance: 0%}"), "from 0.1% to 100%");
   EXPECT_SAYS(with_gate("{kind: diff, max_lines: -1}"), "from 0 to");
   EXPECT_SAYS(with_gate("{kind: tests, steps: [test], always: yes}"), "true or false");
+  EXPECT_SAYS(with_gate("{kind: tests, steps: [test], reruns: 21}"), "reruns");
   EXPECT_SAYS(with_head("promotion: {approvals: 11}"), "from 0 to 10");
   EXPECT_SAYS(with_head("owners: {\"**\": 0}"), "from 1 to 10");
   EXPECT_SAYS(problems_of("version: 2\n"), "version is 1");
