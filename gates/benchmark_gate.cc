@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -20,12 +21,14 @@
 #include "gates/benchmark_rows.h"
 #include "gates/benchmark_samples.h"
 #include "gates/benchmark_words.h"
+#include "gates/outside_clock.h"
 #include "gates/runs.h"
 #include "gates/sequential_test.h"
 #include "gates/statistics.h"
 #include "gates/text.h"
 #include "gates/verdict.h"
 #include "tasks/evidence.h"
+#include "tasks/measured_pair.h"
 #include "tasks/policy.h"
 
 namespace gates {
@@ -70,7 +73,8 @@ class BenchmarkGate {
     if (auto unprepared = advance_prerequisites()) return *std::move(unprepared);
     if (auto unarmed = calibrate()) return *std::move(unarmed);
     if (auto ended = measure()) return *std::move(ended);
-    if (test_->has_regressed()) {
+    // What an outside clock measured is not built again: its figures are of many calls and inputs.
+    if (test_->has_regressed() && !is_outside()) {
       if (auto ended = confirm()) return *std::move(ended);
     }
     return finish();
@@ -92,14 +96,51 @@ class BenchmarkGate {
   }
 
  private:
+  bool is_outside() const { return gate_.clock != tasks::GateClock::report; }
+
+  // Of an outside clock: the run with the more calls.
   const RunRecord* find_run(Side side, int pair, Variant variant) const {
-    return context_.evidence.find(RunKey{side, side, step_->name, pair, variant});
+    return context_.evidence.find(is_outside() ? tasks::leg_key(step_->name, side, pair, 1)
+                                               : RunKey{side, side, step_->name, pair, variant});
+  }
+
+  bool has_pair(int pair, Variant variant) const {
+    if (is_outside()) return is_pair_complete(context_, gate_, other_, pair);
+    return find_run(Side::base, pair, variant) != nullptr &&
+           find_run(other_, pair, variant) != nullptr;
+  }
+
+  std::expected<ProcessFigures, RowProblem> figures_of(Side side, int pair, Variant variant) const {
+    return is_outside() ? outside_figures(context_, gate_, side, pair)
+                        : read_figures(*step_, *find_run(side, pair, variant));
+  }
+
+  std::string run_id(Side side, int pair, Variant variant) const {
+    const RunRecord* const run = find_run(side, pair, variant);
+    return run == nullptr ? std::string() : run->id;
+  }
+
+  // Of the processes of one pair.
+  std::int64_t wall_ms_of(int pair, Variant variant) const {
+    std::int64_t sum = 0;
+    for (const Side side : {Side::base, other_}) {
+      const RunRecord* const run = find_run(side, pair, variant);
+      const RunRecord* const shorter =
+          is_outside() ? context_.evidence.find(tasks::leg_key(step_->name, side, pair, 0))
+                       : nullptr;
+      for (const RunRecord* const each : {run, shorter})
+        if (each != nullptr) sum += each->usage.wall_ms;
+    }
+    return sum;
   }
 
   Progress blame(FailureClass failure, std::string text, std::string where, std::string run) {
     Progress progress;
     progress.is_final = failure == FailureClass::base || failure == FailureClass::infra ||
                         failure == FailureClass::internal;
+    if (is_outside() && step_ != nullptr) {
+      result_.assurance = outside_assurance(context_, gate_, other_);
+    }
     result_.status = GateStatus::failed;
     result_.failure = failure;
     result_.summary = text;
@@ -111,9 +152,15 @@ class BenchmarkGate {
   std::vector<RunKey> needed_runs(Variant variant) const {
     std::vector<RunKey> needed;
     for (const Side side : {Side::base, other_}) {
-      std::ranges::copy(
+      std::ranges::copy_if(
           needs_of(context_.policy, RunKey{side, side, step_->name, std::nullopt, variant}),
-          std::back_inserter(needed));
+          std::back_inserter(needed),
+          // Inputs of an outside clock are made anew for each pair.
+          [this](const RunKey& key) { return !is_outside() || key.side != Side::judge; });
+    }
+    if (is_outside()) {
+      for (const tasks::StepName& name : tasks::measured_steps(context_.policy, step_->name).order)
+        needed.push_back(key_for(context_.policy, name, other_));
     }
     return needed;
   }
@@ -152,7 +199,7 @@ class BenchmarkGate {
   // The base against itself, where the evidence asks for it; a value ends the gate or names the
   // next run.
   std::optional<Progress> calibrate() {
-    if (!context_.evidence.calibrates) return std::nullopt;
+    if (!context_.evidence.calibrates || is_outside()) return std::nullopt;
     Calibration calibration = calibrate_base(context_, gate_, *step_);
     if (calibration.next) return Progress{NextRun{*calibration.next}, {}, false, nullptr};
     if (calibration.problem) {
@@ -170,30 +217,33 @@ class BenchmarkGate {
     return Progress{NextNothing{}, std::move(result_), false, nullptr};
   }
 
-  std::optional<Progress> take_pair(const RunRecord& base, const RunRecord& other, bool is_counted,
+  std::optional<Progress> take_pair(int number, Variant variant, bool is_counted,
                                     const std::set<std::string>& only, PairSamples& samples) {
-    const auto base_figures = read_figures(*step_, base);
+    const std::string base_run = run_id(Side::base, number, variant);
+    const std::string other_run = run_id(other_, number, variant);
+    const auto base_figures = figures_of(Side::base, number, variant);
     if (!base_figures) {
       const RowProblem& problem = base_figures.error();
       const bool is_infra = problem.failure == FailureClass::infra;
       return blame(is_infra ? FailureClass::infra : FailureClass::base,
                    is_infra ? problem.text : "on the base: " + problem.text, problem.where,
-                   base.id);
+                   base_run);
     }
-    const auto other_figures = read_figures(*step_, other);
+    const auto other_figures = figures_of(other_, number, variant);
     if (!other_figures) {
       const RowProblem& problem = other_figures.error();
-      return blame(problem.failure, problem.text, problem.where, other.id);
+      return blame(problem.failure, problem.text, problem.where, other_run);
     }
-    const auto disturbances = disturbances_of(base, other);
+    const auto disturbances =
+        disturbances_of(*find_run(Side::base, number, variant), *find_run(other_, number, variant));
     const MeasuredPair pair{*base_figures, *other_figures, disturbances};
     const auto wrong = is_counted ? samples.take(pair, only) : samples.check(pair, only);
-    last_other_run_ = other.id;
+    last_other_run_ = other_run;
     if (!wrong) return std::nullopt;
     const std::string where =
         wrong->problem.where.empty() ? step_->name.str() : wrong->problem.where;
     return blame(wrong->problem.failure, wrong->problem.text, where,
-                 wrong->is_of_base ? base.id : other.id);
+                 wrong->is_of_base ? base_run : other_run);
   }
 
   // Pairs and looks until all is decided. The first pair is a warm-up of the machine: it is checked
@@ -202,24 +252,24 @@ class BenchmarkGate {
     constexpr Variant variant = Variant::plain;
     std::set<std::string> only;
     for (int pair = 0; pair <= kLooks.back(); ++pair) {
-      const RunRecord* const base = find_run(Side::base, pair, variant);
-      const RunRecord* const other = find_run(other_, pair, variant);
-      if (base == nullptr || other == nullptr) {
+      if (!has_pair(pair, variant)) {
         // Whatever is undecided then stays so.
         if (pair > 0 && spent_ms_ >= gate_.budget.count()) break;
-        return Progress{NextPair{step_->name, other_, pair, variant, {only.begin(), only.end()}},
-                        {},
-                        false,
-                        nullptr};
+        return Progress{
+            NextPair{step_->name, other_, pair, variant, {only.begin(), only.end()}, gate_.clock},
+            {},
+            false,
+            nullptr};
       }
-      spent_ms_ += base->usage.wall_ms + other->usage.wall_ms;
-      if (auto bad = take_pair(*base, *other, pair > 0, only, samples_)) return bad;
+      spent_ms_ += wall_ms_of(pair, variant);
+      if (auto bad = take_pair(pair, variant, pair > 0, only, samples_)) return bad;
       if (pair == 0) {
         if (auto wrong = begin_tests()) return wrong;
       }
       if (std::ranges::find(kLooks, pair) == kLooks.end()) continue;
       if (look(pair)) break;
-      only = undecided();
+      // An outside clock measures the whole step.
+      if (!is_outside()) only = undecided();
     }
     return std::nullopt;
   }
@@ -300,16 +350,14 @@ class BenchmarkGate {
     const std::set<std::string> only = regressed();
     PairSamples samples;
     for (int pair = 0; pair < kConfirmingPairs; ++pair) {
-      const RunRecord* const base = find_run(Side::base, pair, Variant::relinked);
-      const RunRecord* const other = find_run(other_, pair, Variant::relinked);
-      if (base == nullptr || other == nullptr) {
+      if (!has_pair(pair, Variant::relinked)) {
         return Progress{
             NextPair{step_->name, other_, pair, Variant::relinked, {only.begin(), only.end()}},
             {},
             false,
             nullptr};
       }
-      if (auto bad = take_pair(*base, *other, true, only, samples)) return bad;
+      if (auto bad = take_pair(pair, Variant::relinked, true, only, samples)) return bad;
     }
     const double lower = margins_of(gate_.tolerance).lower;
     for (const std::string& name : samples.names()) {
@@ -367,6 +415,7 @@ class BenchmarkGate {
     findings.notes = samples_.notes(step_->name.str(), last_other_run_);
     std::ranges::move(calibration_, std::back_inserter(findings.notes));
     conclude_benchmark(findings, gate_, result_);
+    if (is_outside()) result_.assurance = outside_assurance(context_, gate_, other_);
     bound_reasons(result_.reasons);
     return Progress{NextNothing{}, std::move(result_), false, nullptr};
   }

@@ -26,6 +26,8 @@ struct NextPair {
   int pair = 0;
   tasks::Variant variant = tasks::Variant::plain;
   std::vector<std::string> only;  // benchmarks that are undecided; empty: all
+  // An outside clock: not one run a side but the runs of tasks/measured_pair.h.
+  tasks::GateClock clock = tasks::GateClock::report;
   bool operator==(const NextPair&) const = default;
 };
 

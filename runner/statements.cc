@@ -109,7 +109,7 @@ class Names {
 
 void add_tests(const tasks::Evidence& evidence, Names& names) {
   for (const tasks::RunRecord& run : evidence.runs) {
-    if (run.key.side != tasks::Side::change || run.key.pair) continue;
+    if (run.key.side != tasks::Side::change || run.key.pair || run.key.rerun) continue;
     for (const tasks::ReportRecord& report : run.reports)
       for (const tasks::TestCase& test : report.parsed.tests.cases)
         if (test.status == tasks::CaseStatus::passed)

@@ -34,6 +34,7 @@ json run_of(const tasks::RunRecord& run) {
              {"side", tasks::side_name(run.key.side)},
              {"of", tasks::side_name(run.key.of)},
              {"pair", run.key.pair ? json(*run.key.pair) : json(nullptr)},
+             {"leg", run.key.leg ? json(*run.key.leg) : json(nullptr)},
              {"rerun", run.key.rerun ? json(*run.key.rerun) : json(nullptr)},
              {"carried", run.carried},
              {"outcome", sandbox::to_json(run.outcome)},

@@ -43,6 +43,10 @@ struct Usage {
   std::int64_t wall_ms = 0;
   std::int64_t user_ms = 0;
   std::int64_t sys_ms = 0;
+  // The same to the microsecond. The CPU time is the group's own counter of all its processes and
+  // threads; user_ms and sys_ms may come from ticks, by which a kernel splits it.
+  std::int64_t wall_us = 0;
+  std::int64_t cpu_us = 0;
   std::int64_t memory_peak = 0;    // bytes
   std::int64_t pids_peak = 0;      // 0 where the kernel does not tell
   std::int64_t read_bytes = 0;     // block I/O

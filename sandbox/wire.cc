@@ -63,6 +63,11 @@ class Writer {
   void operator()(const char* key, const T& value) {
     out_[key] = make(value);
   }
+  // A key that records of earlier versions do not have.
+  template <class T>
+  void added(const char* key, const T& value) {
+    (*this)(key, value);
+  }
   json take() { return std::move(out_); }
 
   template <class T>
@@ -129,6 +134,11 @@ class Reader {
       value = std::move(*got);
     else
       error_ = std::move(got).error();
+  }
+
+  template <class T>
+  void added(const char* key, T& value) {
+    if (has(key)) (*this)(key, value);
   }
 
   bool has(const char* key) const { return in_.contains(key); }
@@ -264,6 +274,8 @@ struct Fields<Usage> {
     archive("wall_ms", usage.wall_ms);
     archive("user_ms", usage.user_ms);
     archive("sys_ms", usage.sys_ms);
+    archive.added("wall_us", usage.wall_us);
+    archive.added("cpu_us", usage.cpu_us);
     archive("memory_peak", usage.memory_peak);
     archive("pids_peak", usage.pids_peak);
     archive("read_bytes", usage.read_bytes);

@@ -18,6 +18,7 @@
 #include "tasks/event_log.h"
 #include "tasks/evidence_store.h"
 #include "tasks/ingest_attempt.h"
+#include "tasks/measured_pair.h"
 #include "tasks/policy_json.h"
 #include "tasks/step_runner.h"
 
@@ -76,8 +77,16 @@ os::Result<std::vector<RunRecord>> load_carried(const Plan& plan, int directory,
   return std::move(kept.runs);
 }
 
-// The fair coin of a pair: which side runs first.
-bool draw_coin() { return (os::random_bytes(1)[0] & 1) != 0; }
+// Puts the runs of a pair into an order that nobody can foresee (Fisher and Yates); every order is
+// equally likely, to one part in 2^24.
+void shuffle(std::vector<RunKey>& keys) {
+  for (std::size_t left = keys.size(); left > 1; --left) {
+    const auto bytes = os::random_bytes(4);
+    std::uint32_t number = 0;
+    for (const auto byte : bytes) number = number << 8U | static_cast<std::uint8_t>(byte);
+    std::swap(keys[left - 1], keys[number % left]);
+  }
+}
 
 class Execution {
  public:
@@ -120,14 +129,15 @@ class Execution {
     if (const auto* comparison = std::get_if<RunComparison>(&instruction))
       return compare(comparison->key, runner);
     const auto& pair = std::get<RunPair>(instruction);
-    std::array<Side, 2> sides{Side::base, pair.other};
-    if (draw_coin()) std::swap(sides[0], sides[1]);
-    int order = 0;
-    for (const Side side : sides) {
-      const RunKey key{side, side, pair.step, pair.pair, pair.variant};
-      TRY(take(TRY(runner.run(key, order++, pair.only))));
-      if (evidence_.status != AttemptStatus::completed) return {};
+    if (pair.clock == GateClock::report) {
+      std::vector<RunKey> keys{{Side::base, Side::base, pair.step, pair.pair, pair.variant},
+                               {pair.other, pair.other, pair.step, pair.pair, pair.variant}};
+      shuffle(keys);
+      TRY(take_all(keys, runner, pair.only));
+    } else {
+      TRY(measure(pair, runner));
     }
+    if (evidence_.status != AttemptStatus::completed) return {};
     events.append("pair.finished",
                   {{"step", pair.step.str()}, {"pair", std::to_string(pair.pair)}});
     return {};
@@ -143,6 +153,49 @@ class Execution {
       evidence_.comparisons.push_back({key, std::move(*comparison)});
     else
       evidence_.status = AttemptStatus::cancelled;
+    return {};
+  }
+
+  // Fresh inputs for both sides, the four runs whose cost is measured in a random order, then the
+  // judge of what the other side answered. The base's own answers are not judged: they are not what
+  // could deceive.
+  os::Result<void> measure(const RunPair& pair, StepRunner& runner) {
+    const MeasuredSteps around = measured_steps(runner.policy(), pair.step);
+    std::vector<RunKey> before;
+    for (const StepName& step : around.before)
+      before.push_back(judge_key(step, pair.other, pair.pair));
+    TRY(take_all(before, runner));
+    // What could not be made cannot be shown to the next: the gate says whose fault it is.
+    if (!are_usable(before)) return {};
+    std::vector<RunKey> legs;
+    for (const Side side : {Side::base, pair.other})
+      for (const int leg : {0, 1}) legs.push_back(leg_key(pair.step, side, pair.pair, leg));
+    shuffle(legs);
+    TRY(take_all(legs, runner));
+    if (!are_usable(legs)) return {};
+    std::vector<RunKey> after;
+    for (const StepName& step : around.after)
+      after.push_back(judge_key(step, pair.other, pair.pair));
+    return take_all(after, runner);
+  }
+
+  bool are_usable(const std::vector<RunKey>& keys) const {
+    return std::ranges::all_of(keys, [this](const RunKey& key) {
+      const RunRecord* const record = evidence_.find(key);
+      return record != nullptr && record->outcome.is_success() &&
+             std::ranges::all_of(record->outputs, &std::string::empty, &OutputRecord::error);
+    });
+  }
+
+  // Runs each that has not run yet (two gates may share their inputs), while all goes well.
+  os::Result<void> take_all(const std::vector<RunKey>& keys, StepRunner& runner,
+                            const std::vector<std::string>& only = {}) {
+    int order = 0;
+    for (const RunKey& key : keys) {
+      if (evidence_.status != AttemptStatus::completed) return {};
+      if (evidence_.find(key) == nullptr) TRY(take(TRY(runner.run(key, order, only))));
+      ++order;
+    }
     return {};
   }
 

@@ -23,7 +23,8 @@ struct RunPair {
   Side other = Side::change;
   int pair = 0;
   Variant variant = Variant::plain;
-  std::vector<std::string> only;  // benchmarks that still matter; empty: all
+  std::vector<std::string> only;        // benchmarks that still matter; empty: all
+  GateClock clock = GateClock::report;  // else: as measured_pair.h says
 };
 // Compare what two runs of this attempt left.
 struct RunComparison {

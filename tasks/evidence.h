@@ -36,6 +36,9 @@ struct RunKey {
   StepName step;
   std::optional<int> pair;  // number of the pair, from 0, of a benchmark gate's measurement
   Variant variant = Variant::plain;
+  // Of a pair measured by an outside clock: 0 with the fewer calls, 1 with the more. The judge's
+  // runs of such a pair have a pair and no leg.
+  std::optional<int> leg = std::nullopt;
   std::optional<int> rerun = std::nullopt;  // from 1: the same once more, in a fresh jail
   auto operator<=>(const RunKey&) const = default;
 };

@@ -29,6 +29,7 @@ struct Fields<RunKey> {
     archive("step", key.step);
     archive("pair", key.pair);
     archive.added("variant", key.variant);
+    archive.added("leg", key.leg);
     archive.added("rerun", key.rerun);
   }
 };

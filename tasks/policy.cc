@@ -109,6 +109,10 @@ std::string_view gate_kind_name(GateKind kind) {
   return kGateKinds.at(static_cast<std::size_t>(kind));
 }
 
+std::string_view gate_clock_name(GateClock clock) {
+  return archive::Words<GateClock>::kAll.at(static_cast<std::size_t>(clock));
+}
+
 std::string_view assurance_name(Assurance assurance) {
   return kAssurances.at(static_cast<std::size_t>(assurance));
 }

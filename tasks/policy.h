@@ -67,6 +67,15 @@ struct GpuSpec {
   bool operator==(const GpuSpec&) const = default;
 };
 
+// How often a step's measured function is called: `fewer` and `more` calls, whose difference is
+// what an outside clock measures. $PROOFHOUSE_CALLS is `more` in every run but the short ones of a
+// pair.
+struct CallCounts {
+  int fewer = 0;
+  int more = 0;
+  bool operator==(const CallCounts&) const = default;
+};
+
 struct Step {
   StepName name;
   std::string run;         // for sh -euc
@@ -77,6 +86,7 @@ struct Step {
   std::map<std::string, std::string> environment;
   sandbox::Limits limits;  // the policy's, with the step's own in place of them
   std::optional<GpuSpec> gpu;
+  std::optional<CallCounts> calls;
   bool operator==(const Step&) const = default;
 };
 
@@ -85,6 +95,11 @@ std::string_view gate_kind_name(GateKind kind);
 
 // What a gate that ended inconclusive means.
 enum class Inconclusive : std::uint8_t { block, ask, pass };
+
+// What a benchmark gate takes its figures from: the step's own report (in-process), or the jail's
+// counters of CPU time or wall time, read from outside.
+enum class GateClock : std::uint8_t { report, outside_cpu, outside_wall };
+std::string_view gate_clock_name(GateClock clock);  // "report", "outside-cpu", "outside-wall"
 
 struct Gate {
   GateName name;
@@ -97,6 +112,7 @@ struct Gate {
   int reruns = 0;
   // benchmark
   Share tolerance{50'000};  // upper margin; the lower margin is a sixth of it
+  GateClock clock = GateClock::report;
   Inconclusive inconclusive = Inconclusive::ask;
   bool accept_mde = false;          // may pass where a slow-down of the tolerance could be missed
   std::optional<Share> max_spread;  // pairs that spread by more decide nothing

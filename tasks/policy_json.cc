@@ -54,6 +54,14 @@ struct Fields<Need> {
 };
 
 template <>
+struct Fields<CallCounts> {
+  static void visit(auto& archive, auto& calls) {
+    archive("fewer", calls.fewer);
+    archive("more", calls.more);
+  }
+};
+
+template <>
 struct Fields<GpuSpec> {
   static void visit(auto& archive, auto& gpu) {
     archive("count", gpu.count);
@@ -74,6 +82,7 @@ struct Fields<Step> {
     archive("environment", step.environment);
     archive("limits", step.limits);
     archive("gpu", step.gpu);
+    archive.added("calls", step.calls);
   }
 };
 
@@ -91,6 +100,7 @@ struct Fields<Gate> {
     archive("always", gate.always);
     archive.added("reruns", gate.reruns);
     archive("tolerance", gate.tolerance);
+    archive.added("clock", gate.clock);
     archive("inconclusive", gate.inconclusive);
     archive.added("accept_mde", gate.accept_mde);
     archive.added("max_spread", gate.max_spread);

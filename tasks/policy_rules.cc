@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tasks/measured_pair.h"
 #include "tasks/policy_yaml_fields.h"
 
 namespace tasks {
@@ -121,14 +122,16 @@ class CircleSearch {
   std::set<StepName> done_;
 };
 
-void check_circles(const Policy& policy, Breaches& breaches) {
+// True if there is none.
+bool check_circles(const Policy& policy, Breaches& breaches) {
   CircleSearch search(policy);
   for (const Step& step : policy.steps) {
     const std::string circle = search.from(step);
     if (circle.empty()) continue;
     breaches.push_back({"steps." + step.name.str() + ".needs", "needs form a circle: " + circle});
-    return;
+    return false;
   }
+  return true;
 }
 
 bool has_report_for(GateKind kind, const Step& step) {
@@ -158,6 +161,27 @@ std::string why_compared_step_is_wrong(const Policy& policy, const Step& step) {
       name);
 }
 
+// What an outside clock measures is worth something only if all that was measured is checked too.
+std::string why_clock_is_wrong(const Policy& policy, const Step& step) {
+  const std::string& name = step.name.str();
+  if (!step.calls)
+    return fmt::format("an outside clock needs 'calls: [n1, n2]' on step '{}'", name);
+  const MeasuredSteps measured = measured_steps(policy, step.name);
+  if (measured.is_fed_by_change)
+    return fmt::format(
+        "what step '{}' is fed with may need no output of the change: an outside "
+        "clock needs inputs that the base alone makes",
+        name);
+  const bool is_judged = std::ranges::any_of(measured.after, [&](const StepName& after) {
+    return has_report_for(GateKind::tests, *policy.find_step(after));
+  });
+  if (is_judged) return {};
+  return fmt::format(
+      "an outside clock needs a judge of step '{0}': a `from: base` step with a "
+      "report of tests that needs an output of '{0}'",
+      name);
+}
+
 std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const StepName& name) {
   const Step* const step = policy.find_step(name);
   if (step == nullptr) return unknown_step(policy, name);
@@ -167,6 +191,7 @@ std::string why_gate_step_is_wrong(const Policy& policy, const Gate& gate, const
     return fmt::format("step '{}' is from: base: a benchmark gate compares the change's own step",
                        name.str());
   if (is_comparing(gate.kind)) return why_compared_step_is_wrong(policy, *step);
+  if (gate.clock != GateClock::report) return why_clock_is_wrong(policy, *step);
   if (has_report_for(gate.kind, *step)) return {};
   return gate.kind == GateKind::benchmark
              ? fmt::format("step '{}' needs a report of benchmarks: google-benchmark or criterion",
@@ -243,8 +268,7 @@ std::vector<PolicyBreach> find_breaches(const Policy& policy) {
   check_limits("limits", policy.limits, breaches);
   check_wall("limits.wall", policy.limits, policy, breaches);
   check_steps(policy, breaches);
-  check_circles(policy, breaches);
-  check_gates(policy, breaches);
+  if (check_circles(policy, breaches)) check_gates(policy, breaches);
   const Promotion& promotion = policy.promotion;
   const bool is_checked = promotion.assurance && *promotion.assurance != Assurance::in_process;
   if (promotion.approvals == 0 && !is_checked) {

@@ -13,7 +13,7 @@ constexpr std::int64_t kMaxReruns = 20;
 
 // What each kind takes besides `kind` and `always`.
 AllowedNames keys_of(GateKind kind) {
-  AllowedNames allowed{{"kind", "always"}, {"clock", "calls", "holdout"}};
+  AllowedNames allowed{{"kind", "always"}, {"calls", "holdout"}};
   const auto more = [&](std::initializer_list<std::string_view> names) {
     allowed.names.insert(allowed.names.end(), names);
   };
@@ -22,7 +22,7 @@ AllowedNames keys_of(GateKind kind) {
       more({"steps", "reruns"});
       break;
     case GateKind::benchmark:
-      more({"step", "tolerance", "inconclusive", "accept_mde", "max_spread", "budget"});
+      more({"step", "tolerance", "inconclusive", "accept_mde", "max_spread", "budget", "clock"});
       break;
     case GateKind::diff:
       more({"max_lines", "max_files", "forbid"});
@@ -126,6 +126,11 @@ void PolicySections::read_benchmark_gate(const YamlNode& node, const std::string
     fields_.read_flag(*value, "accept_mde", gate.accept_mde);
   if (const YamlNode* const value = node.find("budget"))
     fields_.read_duration(*value, "budget", {1000, 24 * 3'600'000}, gate.budget);
+  if (const YamlNode* const value = node.find("clock")) {
+    auto word = static_cast<std::size_t>(gate.clock);
+    fields_.read_word(*value, "clock", {{"report", "outside-cpu", "outside-wall"}, {}}, word);
+    gate.clock = static_cast<GateClock>(word);
+  }
   if (const YamlNode* const value = node.find("inconclusive")) {
     auto word = static_cast<std::size_t>(gate.inconclusive);
     fields_.read_word(*value, "inconclusive", {{"block", "ask", "pass"}, {}}, word);

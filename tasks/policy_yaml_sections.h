@@ -48,6 +48,7 @@ class PolicySections {
   void read_report_paths(const YamlEntry& entry, const std::string& where, Step& step);
   void read_outputs(const YamlNode& node, const std::string& where, Step& step);
   void read_variables(const YamlNode& node, Step& step);
+  void read_calls(const YamlNode& node, Step& step);
   void read_gpu(const YamlNode& node, Step& step);
 
   void read_gates(const YamlNode& node);

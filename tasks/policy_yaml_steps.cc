@@ -12,6 +12,7 @@ constexpr std::size_t kMaxNeeds = 100;
 constexpr std::size_t kMaxReports = 16;
 constexpr std::size_t kMaxOutputs = 32;
 constexpr std::size_t kMaxVariables = 64;
+constexpr std::int64_t kMaxCalls = 1'000'000'000;
 constexpr std::size_t kMaxCommand = 32U << 10U;  // fits into one packet to the jail
 constexpr std::size_t kMaxVariable = 4U << 10U;
 
@@ -36,9 +37,9 @@ void PolicySections::read_step(const YamlEntry& entry) {
   places_[where] = entry.place;
   if (fields_.check_name(entry.place, "step", entry.key) && entry.key.contains('.'))
     fields_.add(entry.place, "a step's name has no '.': step.output names its output");
-  const AllowedNames allowed{
-      {"run", "from", "needs", "report", "outputs", "environment", "limits", "gpu", "exclusive"},
-      {"calls", "interact"}};
+  const AllowedNames allowed{{"run", "from", "needs", "report", "outputs", "environment", "limits",
+                              "gpu", "exclusive", "calls"},
+                             {"interact"}};
   const YamlNode& node = entry.value;
   if (!fields_.open_map(node, fmt::format("step '{}'", entry.key), allowed)) return;
   for (const YamlEntry& part : node.entries) places_[where + "." + part.key] = part.place;
@@ -57,6 +58,7 @@ void PolicySections::read_step(const YamlEntry& entry) {
   if (const YamlNode* const value = node.find("limits"))
     read_limits(*value, where + ".limits", limits);
   step.limits = limits.limits;
+  if (const YamlNode* const value = node.find("calls")) read_calls(*value, step);
   if (const YamlNode* const value = node.find("gpu")) read_gpu(*value, step);
   if (const YamlNode* const value = node.find("exclusive")) {
     bool is_exclusive = false;
@@ -147,6 +149,21 @@ void PolicySections::read_variables(const YamlNode& node, Step& step) {
     fields_.read_text(entry.value, fmt::format("variable {}", name), kMaxVariable,
                       step.environment[name]);
   }
+}
+
+void PolicySections::read_calls(const YamlNode& node, Step& step) {
+  if (!fields_.open_list(node, "calls", 2)) return;
+  if (node.entries.size() != 2)
+    return fields_.add(node.place, "calls are two counts: write [200, 600]");
+  CallCounts calls;
+  fields_.read_integer(node.entries[0].value, "calls", {1, kMaxCalls}, calls.fewer);
+  fields_.read_integer(node.entries[1].value, "calls", {1, kMaxCalls}, calls.more);
+  // Below twice as many, what a start costs hides what a call costs.
+  if (calls.fewer > 0 && calls.more > 0 && calls.more < 2 * calls.fewer)
+    fields_.add(node.entries[1].place,
+                fmt::format("the second count of calls is at least twice the first, from {} on",
+                            2 * calls.fewer));
+  step.calls = calls;
 }
 
 void PolicySections::read_gpu(const YamlNode& node, Step& step) {

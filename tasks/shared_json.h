@@ -23,6 +23,10 @@ struct Words<GateKind> {
                                                         "parity"};
 };
 template <>
+struct Words<GateClock> {
+  static constexpr std::array<std::string_view, 3> kAll{"report", "outside-cpu", "outside-wall"};
+};
+template <>
 struct Words<Assurance> {
   static constexpr std::array<std::string_view, 3> kAll{"in-process", "out-of-process", "sealed"};
 };

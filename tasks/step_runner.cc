@@ -8,6 +8,7 @@
 #include "sandbox/os/failpoint.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
+#include "tasks/measured_pair.h"
 #include "tasks/output_manifest.h"
 #include "tasks/pair_conditions.h"
 
@@ -46,11 +47,12 @@ std::string tree_of(const IngestResult& change, Side side) {
 }
 
 std::vector<std::string> environment_of(const RunKey& key, const Step& step,
-                                        const std::string& seed,
+                                        const std::string& seed, int calls,
                                         const std::vector<std::string>& only) {
   std::map<std::string, std::string> values = sandbox::default_environment(step.limits);
   for (const auto& [name, value] : step.environment) values[name] = value;
   if (!seed.empty()) values["PROOFHOUSE_SEED"] = seed;
+  if (calls > 0) values["PROOFHOUSE_CALLS"] = std::to_string(calls);
   set_conditions(key, only, values);
   std::vector<std::string> list;
   for (const auto& [name, value] : values) list.push_back(name + "=" + value);
@@ -69,12 +71,18 @@ std::string trim_directory(const std::string& path) {
   return path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
 }
 
+// Of the runs that an outside clock measures only those are looked at whose answers are judged.
+bool is_looked_at(const RunKey& key) {
+  return !key.leg || (key.leg == 1 && key.side != Side::base);
+}
+
 std::map<std::string, std::string> event_data(const RunKey& key, const std::string& id) {
   std::map<std::string, std::string> data{{"run", id},
                                           {"side", std::string(side_name(key.side))},
                                           {"of", std::string(side_name(key.of))},
                                           {"step", key.step.str()}};
   if (key.pair) data["pair"] = std::to_string(*key.pair);
+  if (key.leg) data["leg"] = std::to_string(*key.leg);
   if (key.variant != Variant::plain) data["variant"] = variant_name(key.variant);
   if (key.rerun) data["rerun"] = std::to_string(*key.rerun);
   return data;
@@ -122,21 +130,15 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
   request.workspace = workspace.name;
   request.mode = is_shared ? sandbox::WorkspaceMode::shared : sandbox::WorkspaceMode::scratch;
   request.command = {"/bin/sh", "-euc", step.run};
-  request.environment = environment_of(key, step, seed, only);
+  request.environment = environment_of(key, step, seed, calls_of(context_.policy, key), only);
   request.limits = step.limits;
   const auto left = std::chrono::duration_cast<milliseconds>(context_.deadline -
                                                              std::chrono::steady_clock::now());
   request.limits.wall = std::clamp(left, milliseconds(1), step.limits.wall);
   for (const Need& need : step.needs) {
     if (need.output.empty()) continue;
-    const Step* source = context_.policy.find_step(need.step);
-    os::check(source != nullptr, "a checked policy names existing steps");
-    const RunKey from{source->from_base ? Side::judge : key.of, key.of, need.step, std::nullopt};
-    const auto run = run_ids_.find(from);
-    if (run == run_ids_.end())
-      return os::fail(os::Code::internal, "step " + step.name.str() + " needs the output of " +
-                                              need.step.str() + ", which has not run");
-    request.mounts.push_back({sandbox::MountSource::output, run->second + "/" + need.output,
+    request.mounts.push_back({sandbox::MountSource::output,
+                              TRY(source_of(key, need)) + "/" + need.output,
                               "/needs/" + need.step.str() + "." + need.output});
   }
   int number = 0;
@@ -151,6 +153,7 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
   }
   for (const auto& [name, path] : step.outputs) {
     request.clear.push_back(trim_directory(path));
+    if (!is_looked_at(key)) continue;
     request.collect.push_back({.name = name,
                                .path = trim_directory(path),
                                .from_out = false,
@@ -159,6 +162,15 @@ os::Result<sandbox::RunRequest> StepRunner::request_for(const RunKey& key, const
                                .files = 10'000});
   }
   return request;
+}
+
+os::Result<std::string> StepRunner::source_of(const RunKey& key, const Need& need) const {
+  for (const RunKey& source : sources_of(context_.policy, key, need)) {
+    const auto run = run_ids_.find(source);
+    if (run != run_ids_.end()) return run->second;
+  }
+  return os::fail(os::Code::internal, "step " + key.step.str() + " needs the output of " +
+                                          need.step.str() + ", which has not run");
 }
 
 os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
@@ -171,7 +183,7 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
   record.order = order;
   // Drawn now and not earlier: what was built before cannot know it.
   if (step->from_base) {
-    std::string& seed = seeds_[step->name];
+    std::string& seed = seeds_[{step->name, key.pair}];
     if (seed.empty()) seed = os::random_hex(8);
     record.seed = seed;
   }
@@ -192,7 +204,7 @@ os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
     TRY(take_reports(*step, result, record));
     TRY(take_outputs(result, record));
   }
-  if (!key.pair && !key.rerun) run_ids_[key] = record.id;
+  if (!key.rerun) run_ids_[key] = record.id;
   Workspace& workspace = *TRY(workspace_for(key));
   if (request.mode == sandbox::WorkspaceMode::shared) {
     workspace.has_writes = true;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sandbox/jail_client.h"
@@ -43,6 +44,8 @@ class StepRunner {
   os::Result<std::optional<Comparison>> compare(const ComparisonKey& key, const std::string& left,
                                                 const std::string& right);
 
+  const Policy& policy() const { return context_.policy; }
+
   // Keeps the base's workspace as the plan's layer, if all its shared steps succeeded here.
   os::Result<void> keep_base_layer();
 
@@ -64,15 +67,18 @@ class StepRunner {
   os::Result<void> parse_report(const std::string& collected, ReportRecord& record);
   // A run of `reader` in its strict jail, without mounts.
   sandbox::RunRequest reader_request(std::vector<std::string> command);
+
+  // The run whose output the step of `key` needs.
+  os::Result<std::string> source_of(const RunKey& key, const Need& need) const;
   std::string next_id();
 
   StepRunnerContext context_;
   bool base_is_carried_ = false;
   std::map<std::string, Workspace> workspaces_;
-  std::map<RunKey, std::string> run_ids_;  // of plain runs: whose outputs can be mounted
-  // One seed a step and attempt: base, change and mixed get the same inputs, so they can be
-  // compared.
-  std::map<StepName, std::string> seeds_;
+  std::map<RunKey, std::string> run_ids_;  // whose outputs can be mounted
+  // One seed a step and attempt, and one more for each pair of an outside clock: base, change and
+  // mixed get the same inputs, so they can be compared.
+  std::map<std::pair<StepName, std::optional<int>>, std::string> seeds_;
   int counter_ = 0;
 };
 

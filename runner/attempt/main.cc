@@ -25,7 +25,8 @@ tasks::Instruction plan_next(const tasks::Policy& policy, const tasks::Evidence&
   const gates::Next next = gates::next(policy, evidence);
   if (const auto* run = std::get_if<gates::NextRun>(&next)) return tasks::RunOnce{run->key};
   if (const auto* pair = std::get_if<gates::NextPair>(&next))
-    return tasks::RunPair{pair->step, pair->other, pair->pair, pair->variant, pair->only};
+    return tasks::RunPair{pair->step,    pair->other, pair->pair,
+                          pair->variant, pair->only,  pair->clock};
   if (const auto* comparison = std::get_if<gates::NextCompare>(&next))
     return tasks::RunComparison{comparison->key};
   return tasks::RunNothing{};

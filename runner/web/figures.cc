@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gates/benchmark_rows.h"
+#include "gates/outside_clock.h"
 #include "tasks/reports/report.h"
 
 namespace runner::web {
@@ -15,9 +16,13 @@ using tasks::CaseStatus;
 using tasks::RunRecord;
 using tasks::Side;
 
-// The rows of one side of a pair; empty where it did not run or cannot be read.
-gates::ProcessFigures figures_of(const JudgedTask& judged, const tasks::Step& step, Side side,
-                                 int pair) {
+// The figures of one side of a pair; empty where it did not run or cannot be read.
+gates::ProcessFigures figures_of(const JudgedTask& judged, const tasks::Gate& gate,
+                                 const tasks::Step& step, Side side, int pair) {
+  if (gate.clock != tasks::GateClock::report) {
+    auto figures = gates::outside_figures({judged.policy, judged.evidence}, gate, side, pair);
+    return figures ? std::move(*figures) : gates::ProcessFigures{};
+  }
   const RunRecord* const run =
       judged.evidence.find({.side = side, .of = side, .step = step.name, .pair = pair});
   if (run == nullptr) return {};
@@ -56,7 +61,8 @@ std::map<std::string, CaseStatus> cases_of(const JudgedTask& judged,
                                            const std::set<tasks::StepName>& steps, Side side) {
   std::map<std::string, CaseStatus> cases;
   for (const RunRecord& run : judged.evidence.runs) {
-    const bool is_its = run.key.of == side && !run.key.pair && steps.contains(run.key.step);
+    const bool is_its =
+        run.key.of == side && !run.key.pair && !run.key.rerun && steps.contains(run.key.step);
     if (!is_its) continue;
     for (const tasks::ReportRecord& report : run.reports)
       for (const tasks::TestCase& test : report.parsed.tests.cases) {
@@ -76,9 +82,9 @@ std::vector<Metric> benchmark_metrics(const JudgedTask& judged, const tasks::Gat
   const Side other = judged.evidence.change.mixed_tree ? Side::mixed : Side::change;
   std::map<std::string, Times> times;
   for (int pair = 0; pair < gates::kLooks.back(); ++pair) {
-    for (const auto& [name, figure] : figures_of(judged, *step, Side::base, pair).benchmarks)
+    for (const auto& [name, figure] : figures_of(judged, gate, *step, Side::base, pair).benchmarks)
       times[name].base.push_back(static_cast<double>(figure.picoseconds) / 1000);
-    for (const auto& [name, figure] : figures_of(judged, *step, other, pair).benchmarks)
+    for (const auto& [name, figure] : figures_of(judged, gate, *step, other, pair).benchmarks)
       times[name].change.push_back(static_cast<double>(figure.picoseconds) / 1000);
   }
   std::vector<Metric> metrics;

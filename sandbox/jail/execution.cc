@@ -59,9 +59,9 @@ os::Result<Ending> Execution::watch(Output& output, Output* error_output) {
   while (!is_over()) TRY(wait_once());
   const Clock::time_point stop = Clock::now();
   TRY(end());
-  ending_.wall_ms = duration_cast<milliseconds>(stop - start_).count();
+  ending_.wall_us = duration_cast<std::chrono::microseconds>(stop - start_).count();
   if (started_ && ending_.ended)
-    ending_.wall_ms = (ending_.ended->time_ns - started_->time_ns) / 1'000'000;
+    ending_.wall_us = (ending_.ended->time_ns - started_->time_ns) / 1000;
   if (!ending_.failed && !ending_.ended && ending_.forced == Forced::none) {
     Report lost;
     std::string_view("supervisor ended").copy(lost.step.data(), lost.step.size() - 1);

@@ -19,7 +19,7 @@ struct Ending {
   Forced forced = Forced::none;
   std::optional<Report> failed;  // the set-up failed
   std::optional<Report> ended;   // the command's first process ended by itself
-  std::int64_t wall_ms = 0;
+  std::int64_t wall_us = 0;
   std::int64_t idle_ms = 0;      // forced idle: how long it had been idle
   std::int64_t left_behind = 0;  // processes killed after the command had ended
 };

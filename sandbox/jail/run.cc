@@ -49,7 +49,8 @@ Outcome outcome_of(const Ending& ending, const CgroupStats& stats) {
 void note_forced(const Ending& ending, const Limits& limits, std::int64_t output,
                  const CgroupStats& stats, std::vector<LimitHit>& hits) {
   const std::int64_t cpu_ms = (stats.user_us + stats.sys_us) / 1000;
-  if (ending.forced == Forced::wall) hits.push_back({"wall", ending.wall_ms, limits.wall.count()});
+  if (ending.forced == Forced::wall)
+    hits.push_back({"wall", ending.wall_us / 1000, limits.wall.count()});
   if (ending.forced == Forced::idle) hits.push_back({"idle", ending.idle_ms, limits.idle.count()});
   if (ending.forced == Forced::cpu) hits.push_back({"cpu", cpu_ms, limits.cpu_time.count()});
   if (ending.forced == Forced::output)
@@ -66,7 +67,8 @@ void note_full(int file_system, bool& disk, bool& inodes) {
 
 Usage usage_of(const Ending& ending, const CgroupStats& stats) {
   Usage usage;
-  usage.wall_ms = ending.wall_ms;
+  usage.wall_ms = ending.wall_us / 1000;
+  usage.wall_us = ending.wall_us;
   usage.user_ms = stats.user_us / 1000;
   usage.sys_ms = stats.sys_us / 1000;
   usage.memory_peak = stats.memory_peak;
@@ -267,6 +269,7 @@ os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const 
   const Limits& limits = request.limits;
   result.outcome = outcome_of(ending, stats);
   result.usage = usage_of(ending, stats);
+  result.usage.cpu_us = TRY(parts.group->cpu_time_us());
   note_forced(ending, limits, result.output_bytes, stats, result.limits_hit);
   if (stats.oom_kills > 0)
     result.limits_hit.push_back(

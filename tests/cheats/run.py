@@ -28,6 +28,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = os.path.join(HERE, "..", "examples", "harness")
 SERVE_USER = 938_003  # belongs to nobody; below the ids that executors lend to sandboxes
 PATIENCE_S = 900
+# An outside clock tells the truth if it is that near; a report lies that says so much less.
+TRUTH = 0.15
+LIE = 0.7
 
 
 class Case:
@@ -181,6 +184,13 @@ def judge(server, token, case):
     return task
 
 
+def ratio_of(gate):
+    """The greatest ratio that a benchmark gate found, as a number."""
+    found = [reason["figures"]["ratio_ppm"] / 1e6 for reason in gate["reasons"]
+             if "ratio_ppm" in reason.get("figures", {}) and "odd" not in reason["text"]]
+    return max(found, default=0.0)
+
+
 def complaints(case, task):
     """What is not as the case says; empty: all is."""
     gates = {gate["name"]: gate for gate in task.get("gates", [])}
@@ -212,10 +222,19 @@ def complaints(case, task):
             wrong.append(f"said in other words: {texts[:2]}")
         elif gate["assurance"] != case.assurance:
             wrong.append(f"{case.gate} is {gate['assurance']}")
+    if case.expect == "clocks":
+        reported, truth = ratio_of(gates["claimed"]), ratio_of(gates["speed"])
+        case.head["Figures"] = f"reported {reported:.2f}x, outside {truth:.2f}x"
+        if not 0 < reported < LIE:
+            wrong.append(f"its own benchmark says {reported:.2f}x")
+        if abs(truth - 1) > TRUTH:
+            wrong.append(f"the outside clock says {truth:.2f}x, not 1.00x")
     return wrong
 
 
 def what_happened(case, task):
+    if case.expect == "clocks":
+        return case.figures
     if "owners" in case.expect:
         return "waits for owners: " + ", ".join(task.get("guarded", []))[:60]
     return (task.get("reason") or {}).get("text", "")[:78]

@@ -12,6 +12,7 @@
 
 #include "gates/gate.h"
 #include "sandbox/os/result.h"
+#include "tasks/measured_pair.h"
 
 namespace tests {
 
@@ -148,7 +149,7 @@ tasks::RunRecord ScriptedTask::make_record(const RunKey& key) {
   record.key = key;
   record.id = fmt::format("r{:04}", evidence.runs.size() + 1);
   record.outcome = script.outcome;
-  record.usage = script.usage;
+  record.usage = script.usage_of ? script.usage_of(key) : script.usage;
   if (step->from_base) record.seed = "5eed";
   for (const tasks::ReportSpec& spec : step->reports) {
     if (!script.has_report_record) break;
@@ -181,6 +182,7 @@ void ScriptedTask::add(const RunKey& key) {
                                : std::string(tasks::side_name(key.side));
   std::string text = key.step.str();
   if (key.pair) text += fmt::format(" pair {}", *key.pair);
+  if (key.leg) text += fmt::format(" leg {}", *key.leg);
   if (key.rerun) text += fmt::format(" rerun {}", *key.rerun);
   trace.push_back(text + " " + side);
   evidence.runs.push_back(make_record(key));
@@ -193,6 +195,23 @@ tasks::Comparison ScriptedTask::compared(const tasks::ComparisonKey& key) const 
   return comparison;
 }
 
+// As an attempt does; the order of the four is not random here.
+void ScriptedTask::measure(const gates::NextPair& pair) {
+  const tasks::MeasuredSteps around = tasks::measured_steps(policy, pair.step);
+  for (const tasks::StepName& step : around.before)
+    add(tasks::judge_key(step, pair.other, pair.pair));
+  bool is_sound = true;
+  for (const Side side : {Side::base, pair.other}) {
+    for (const int leg : {0, 1}) {
+      add(tasks::leg_key(pair.step, side, pair.pair, leg));
+      is_sound = is_sound && evidence.runs.back().outcome.is_success();
+    }
+  }
+  if (!is_sound) return;
+  for (const tasks::StepName& step : around.after)
+    add(tasks::judge_key(step, pair.other, pair.pair));
+}
+
 void ScriptedTask::run() {
   constexpr int kMostRuns = 1000;
   for (int i = 0; i < kMostRuns; ++i) {
@@ -200,7 +219,10 @@ void ScriptedTask::run() {
     if (const auto* const one = std::get_if<gates::NextRun>(&next)) {
       os::check(evidence.find(one->key) == nullptr, "next asked twice for the same run");
       add(one->key);
-    } else if (const auto* const pair = std::get_if<gates::NextPair>(&next)) {
+    } else if (const auto* const pair = std::get_if<gates::NextPair>(&next);
+               pair != nullptr && pair->clock != tasks::GateClock::report) {
+      measure(*pair);
+    } else if (pair != nullptr) {
       add(RunKey{Side::base, Side::base, pair->step, pair->pair, pair->variant});
       add(RunKey{pair->other, pair->other, pair->step, pair->pair, pair->variant});
     } else if (const auto* const comparison = std::get_if<gates::NextCompare>(&next)) {

@@ -23,8 +23,9 @@ struct Script {
   std::vector<tasks::TestCase> cases;
   // Rows of a pair's run by its number; nothing: one row BM_A of 1 us.
   std::function<std::vector<tasks::BenchRow>(int pair)> rows;
-  // Where set: instead of `cases`, by the run.
-  std::function<std::vector<tasks::TestCase>(const tasks::RunKey&)> cases_of;
+  // Where set: instead of `cases` and `usage`, by the run.
+  std::function<std::vector<tasks::TestCase>(const tasks::RunKey&)> cases_of = {};
+  std::function<sandbox::Usage(const tasks::RunKey&)> usage_of = {};
   std::string report_error;               // of every report; not empty: unreadable
   bool has_report_record = true;          // false: the evidence has no record of it
   std::set<std::string> missing_outputs;  // declared outputs that are not there
@@ -80,6 +81,7 @@ class ScriptedTask {
  private:
   tasks::RunRecord make_record(const tasks::RunKey& key);
   tasks::Comparison compared(const tasks::ComparisonKey& key) const;
+  void measure(const gates::NextPair& pair);
   std::map<std::pair<tasks::Side, std::string>, Script> scripts_;
 };
 

@@ -193,16 +193,47 @@ TEST(PolicyYaml, RefusesUnknownKeysWithPlaceAndSuggestion) {
 }
 
 TEST(PolicyYaml, RefusesByNameWhatIsNotSupportedYet) {
-  EXPECT_SAYS(with_step("{run: x, calls: [200, 600]}"), "'calls' is not supported yet");
   EXPECT_SAYS(with_step("{run: x, interact: y}"), "'interact' is not supported yet");
   EXPECT_SAYS(with_gate("{kind: holdout}"), "'holdout' is not supported yet");
-  EXPECT_SAYS(with_gate("{kind: benchmark, step: bench, clock: outside-cpu}"),
-              "'clock' is not supported yet");
   EXPECT_SAYS(with_head("environment: ubuntu"), "environment 'ubuntu' is not supported yet");
   EXPECT_SAYS(with_head("promotion: {strategy: squash}"), "'squash' is not supported yet");
   EXPECT_SAYS(with_head("promotion: {strategy: merge}"), "'merge' is not supported yet");
   EXPECT_SAYS(with_head("promotion: {reverify: tests}"), "'reverify' is not supported yet");
   EXPECT_SAYS(with_step("{run: x, report: {junit: a.xml}}"), "'junit' is not supported yet");
+}
+
+// An outside clock and its judge, with one step each as given.
+std::string sealed_policy(const std::string& work, const std::string& judge,
+                          const std::string& gate) {
+  return "version: 1\nsteps:\n  build: {run: x}\n"
+         "  gen: {from: base, run: x, outputs: {in: in/}}\n  work: " +
+         work + "\n  judge: " + judge + "\ngates:\n  speed: " + gate + "\n";
+}
+
+constexpr const char* kWork =
+    "{run: x, needs: [build, gen.in], outputs: {out: out/}, calls: [2, 6]}";
+constexpr const char* kJudge = "{from: base, run: x, needs: [work.out], report: {tap: a.tap}}";
+constexpr const char* kOutside = "{kind: benchmark, step: work, clock: outside-cpu}";
+
+TEST(PolicyYaml, ReadsCallsAndAnOutsideClock) {
+  const PolicyReading reading = read_policy(sealed_policy(kWork, kJudge, kOutside));
+  ASSERT_TRUE(reading.policy) << format_problems("p", reading.problems);
+  EXPECT_EQ(reading.policy->find_step(StepName("work"))->calls, (CallCounts{2, 6}));
+  EXPECT_EQ(reading.policy->gates.front().clock, GateClock::outside_cpu);
+}
+
+TEST(PolicyYaml, RefusesAnOutsideClockThatMeasuresWhatNobodyChecks) {
+  EXPECT_SAYS(problems_of(sealed_policy("{run: x, needs: [gen.in], outputs: {out: out/}}", kJudge,
+                                        kOutside)),
+              "needs 'calls: [n1, n2]' on step 'work'");
+  EXPECT_SAYS(problems_of(sealed_policy(kWork, "{from: base, run: x}", kOutside)),
+              "needs a judge of step 'work'");
+  EXPECT_SAYS(
+      problems_of(sealed_policy(kWork, "{from: base, run: x, needs: [work.out]}", kOutside)),
+      "needs a judge of step 'work'");
+  EXPECT_SAYS(with_step("{run: x, calls: [200, 300]}"), "at least twice the first, from 400 on");
+  EXPECT_SAYS(with_step("{run: x, calls: [200]}"), "two counts");
+  EXPECT_SAYS(with_step("{run: x, calls: 200}"), "calls is a list");
 }
 
 TEST(PolicyYaml, RefusesWhatMakesYamlAmbiguous) {

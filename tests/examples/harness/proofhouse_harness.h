@@ -1,4 +1,4 @@
-// proofhouse_harness.h: what a project needs so that a judge outside can check its code.
+// proofhouse_harness.h: what a project needs so that a judge outside can check and time its code.
 // One header, no library, C++17. Copy it into a guarded folder of your project, beside
 // proofhouse_harness.py, which makes the inputs and judges the answers.
 //
@@ -127,9 +127,9 @@ class Places {
 
 }  // namespace detail
 
-// `PROGRAM IN OUT`: calls `function(Input, Answer&)` once for each frame of IN/calls.bin, and
-// writes OUT/answers.bin when all calls are done. Returns main's result: 0, or 2 where files cannot
-// be read or written.
+// `PROGRAM IN OUT`: calls `function(Input, Answer&)` once for each frame of IN/calls.bin, at most
+// $PROOFHOUSE_CALLS times where that is set, and writes OUT/answers.bin when all calls are done.
+// Returns main's result: 0, or 2 where files cannot be read or written.
 template <class Function>
 int work(int argc, char** argv, Function function) {
   if (argc != 3) return std::fprintf(stderr, "usage: %s IN OUT\n", argv[0]), 2;
@@ -137,11 +137,14 @@ int work(int argc, char** argv, Function function) {
   std::snprintf(path, sizeof path, "%s/calls.bin", argv[1]);
   Buffer calls;
   if (!detail::read_file(path, calls)) return std::perror(path), 2;
+  const char* const limit = std::getenv("PROOFHOUSE_CALLS");
+  const std::size_t most =
+      limit == nullptr ? static_cast<std::size_t>(-1) : std::strtoull(limit, nullptr, 10);
   detail::Places places;
   Answer answer;
   Buffer answers;
   std::size_t at = 0;
-  for (std::size_t call = 0; at + 4 <= calls.size(); ++call) {
+  for (std::size_t call = 0; call < most && at + 4 <= calls.size(); ++call) {
     const std::size_t length = detail::length_at(calls.data() + at);
     if (at + 4 + length > calls.size()) return std::fprintf(stderr, "%s is cut\n", path), 2;
     const Input input = places.place(calls.data() + at + 4, length, call % 2 == 1);

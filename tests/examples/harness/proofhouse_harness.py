@@ -24,6 +24,11 @@ def rng():
     return random.Random(os.environ["PROOFHOUSE_SEED"])
 
 
+def calls(default):
+    """How many calls the run is for: $PROOFHOUSE_CALLS, where the policy says `calls`."""
+    return int(os.environ.get("PROOFHOUSE_CALLS", default))
+
+
 def write_frames(path, frames):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:

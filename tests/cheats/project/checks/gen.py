@@ -11,7 +11,7 @@ import proofhouse_harness as harness
 kinds = sys.argv[1:] or list(cases.KINDS)
 rng = harness.rng()
 inputs, expected = [], []
-for call in range(60):
+for call in range(harness.calls(60)):
     kind = kinds[call % len(kinds)]
     given, right = cases.KINDS[kind](rng)
     inputs.append(given)
