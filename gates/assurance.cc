@@ -58,6 +58,14 @@ bool is_fed_sealed(const Context& context, const RunKey& consumer) {
   return has_seed && last_build < first_draw;
 }
 
+// Of a judge that speaks with the change's code: was its seed drawn, and its first question asked,
+// after the build that it needs?
+bool is_asked_sealed(const Context& context, const RunKey& reader, const RunKey& need) {
+  const RunRecord* const record = context.evidence.find(reader);
+  return record != nullptr && !record->seed.empty() &&
+         position(context.evidence, need) < position(context.evidence, reader);
+}
+
 Assurance judge_assurance(const Context& context, const RunKey& judge) {
   std::set<RunKey> judges = all_needs(context.policy, judge);
   std::erase_if(judges, [](const RunKey& need) { return need.side != Side::judge; });
@@ -65,10 +73,14 @@ Assurance judge_assurance(const Context& context, const RunKey& judge) {
   bool has_subject = false;
   bool is_sealed = true;
   for (const RunKey& reader : judges) {
+    const tasks::Step* const step = context.policy.find_step(reader.step);
+    const bool interacts = step != nullptr && context.policy.find_partner(*step) != nullptr;
+    has_subject = has_subject || interacts;
     for (const RunKey& need : needs_of(context.policy, reader)) {
       if (need.side == Side::judge) continue;
       has_subject = true;
-      is_sealed = is_sealed && is_fed_sealed(context, need);
+      is_sealed = is_sealed && (interacts ? is_asked_sealed(context, reader, need)
+                                          : is_fed_sealed(context, need));
     }
   }
   if (!has_subject) return Assurance::in_process;

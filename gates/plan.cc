@@ -86,6 +86,14 @@ Walk walk_gates(const Context& context) {
 std::vector<RunKey> asked_runs(const Context& context) {
   std::vector<RunKey> targets;
   const auto ask = [&](const tasks::StepName& name) {
+    // A step that interacts runs with the one that it is joined with.
+    for (const tasks::Step& step : context.policy.steps) {
+      const tasks::Step* const partner = context.policy.find_partner(step);
+      if (partner != nullptr && partner->name == name)
+        targets.push_back(key_for(context.policy, step.name, Side::change));
+    }
+    const tasks::Step* const step = context.policy.find_step(name);
+    if (step != nullptr && step->interact) return;
     targets.push_back(key_for(context.policy, name, Side::change));
   };
   if (context.evidence.steps.empty()) {

@@ -66,6 +66,14 @@ std::vector<RunKey> needs_of(const tasks::Policy& policy, const RunKey& key) {
   const Step* const step = policy.find_step(key.step);
   if (step == nullptr) return needs;
   for (const tasks::Need& need : step->needs) {
+    const Step* const other = policy.find_step(need.step);
+    if (other != nullptr && other->interact) {
+      // It runs together with this one: what it needs is needed, not itself.
+      const RunKey partner{key.of, key.of, need.step, std::nullopt};
+      for (RunKey& each : needs_of(policy, partner))
+        if (std::ranges::find(needs, each) == needs.end()) needs.push_back(std::move(each));
+      continue;
+    }
     RunKey needed = key_for(policy, need.step, key.of);
     if (key.variant == tasks::Variant::relinked && needed.side != Side::judge) {
       needed.variant = key.variant;
@@ -78,6 +86,8 @@ std::vector<RunKey> needs_of(const tasks::Policy& policy, const RunKey& key) {
 bool is_late(const tasks::Policy& policy, const StepName& step) {
   std::set<StepName> needed;
   collect_steps(policy, step, needed);
+  const Step* const itself = policy.find_step(step);
+  if (itself != nullptr && itself->interact) return true;
   return std::ranges::any_of(needed, [&policy](const StepName& name) {
     const Step* const found = policy.find_step(name);
     return found != nullptr && found->from_base;

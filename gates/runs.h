@@ -36,7 +36,8 @@ tasks::RunKey key_for(const tasks::Policy& policy, const tasks::StepName& step,
                       tasks::Side subject);
 
 // The runs that `key` needs directly: of its own side, or the judge's for the same `of`. A relinked
-// run needs relinked ones of its side; any other needs plain ones.
+// run needs relinked ones of its side; any other needs plain ones. A step that interacts is no run
+// of its own: what it needs, the run that it is joined with needs.
 std::vector<tasks::RunKey> needs_of(const tasks::Policy& policy, const tasks::RunKey& key);
 
 // True for a `from: base` step, and for all that need one, however far: after the seed is drawn.

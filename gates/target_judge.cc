@@ -84,6 +84,7 @@ class TargetJudge {
       fail_words(FailureClass::limit, describe_fault(*step, *record), record->id);
     } else {
       judge_reports(*step, *record, fault);
+      judge_partner(*step);
     }
   }
 
@@ -94,6 +95,22 @@ class TargetJudge {
   }
   void fail(FailureClass failure, std::string_view what, const std::string& run) {
     fail_words(failure, fmt::format("{} {}{}", key_.step.str(), what, side_suffix(key_.of)), run);
+  }
+
+  // What the judge spoke with has to end well too.
+  void judge_partner(const Step& step) {
+    const Step* const partner = context_.policy.find_partner(step);
+    if (partner == nullptr) return;
+    const RunRecord* const record =
+        context_.evidence.find(RunKey{key_.of, key_.of, partner->name, std::nullopt});
+    if (record == nullptr) {
+      fail(FailureClass::internal, "ran without " + partner->name.str(), {});
+    } else if (const Fault fault = fault_of(*partner, *record); fault != Fault::none) {
+      findings_.failures.push_back(
+          {fault == Fault::limit ? FailureClass::limit : FailureClass::test,
+           {describe_fault(*partner, *record), partner->name.str(), record->id, {}},
+           std::nullopt});
+    }
   }
 
   void judge_reports(const Step& step, const RunRecord& record, Fault fault) {

@@ -137,6 +137,11 @@ struct RunRequest {
   bool separate_error_output = false;  // stderr apart from stdout: only stdout is `output`
   os::Bytes out{0};   // size of a writable tmpfs at /out that lives until the jail ends; 0: none
   bool gpus = false;  // it has the GPUs that the executor granted to this very run
+  // None, or one more command that runs at the same time: what either prints on its standard output
+  // the other reads on its standard input, and only what they print on the error output is kept.
+  // Both have a workspace, not the same, and fit the lease together. When this one has ended, the
+  // other has a few seconds left.
+  std::vector<RunRequest> beside;
   bool operator==(const RunRequest&) const = default;
 };
 
@@ -162,6 +167,7 @@ struct RunResult {
   std::vector<Collected> collected;
   std::string level = "full";     // full | reduced
   std::vector<std::string> gaps;  // what was not enforced, by name
+  std::vector<RunResult> beside;  // one for each of RunRequest::beside
   bool operator==(const RunResult&) const = default;
 };
 

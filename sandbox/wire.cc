@@ -138,10 +138,8 @@ class Reader {
 
   template <class T>
   void added(const char* key, T& value) {
-    if (has(key)) (*this)(key, value);
+    if (in_.contains(key)) (*this)(key, value);
   }
-
-  bool has(const char* key) const { return in_.contains(key); }
 
   // Nothing but the keys that were asked for.
   os::Result<void> finish() const {
@@ -296,7 +294,6 @@ struct Fields<WorkspaceRequest> {
     archive("inodes", request.inodes);
   }
 };
-
 template <>
 struct Fields<Mount> {
   static void visit(auto& archive, auto& mount) {
@@ -305,7 +302,6 @@ struct Fields<Mount> {
     archive("target", mount.target);
   }
 };
-
 template <>
 struct Fields<Collect> {
   static void visit(auto& archive, auto& collect) {
@@ -335,9 +331,9 @@ struct Fields<RunRequest> {
     archive("separate_error_output", request.separate_error_output);
     archive("out", request.out);
     archive("gpus", request.gpus);
+    archive("beside", request.beside);
   }
 };
-
 template <>
 struct Fields<Collected> {
   static void visit(auto& archive, auto& collected) {
@@ -348,7 +344,6 @@ struct Fields<Collected> {
     archive("bytes", collected.bytes);
   }
 };
-
 template <>
 struct Fields<RunResult> {
   static void visit(auto& archive, auto& result) {
@@ -361,14 +356,13 @@ struct Fields<RunResult> {
     archive("collected", result.collected);
     archive("level", result.level);
     archive("gaps", result.gaps);
+    archive("beside", result.beside);
   }
 };
-
 template <>
 struct Fields<CancelRequest> {
   static void visit(auto&, auto&) {}
 };
-
 template <>
 struct Fields<PublishRequest> {
   static void visit(auto& archive, auto& request) {
@@ -377,7 +371,6 @@ struct Fields<PublishRequest> {
     archive("tree", request.tree);
   }
 };
-
 template <>
 struct Fields<KeepLayerRequest> {
   static void visit(auto& archive, auto& request) {
@@ -385,7 +378,6 @@ struct Fields<KeepLayerRequest> {
     archive("key", request.key);
   }
 };
-
 template <>
 struct Fields<os::Error> {
   static void visit(auto& archive, auto& error) {
@@ -394,7 +386,6 @@ struct Fields<os::Error> {
     archive("errno", error.sys_errno);
   }
 };
-
 template <>
 struct Names<os::Code> {
   static constexpr std::array<std::string_view, 10> kAll{
@@ -492,7 +483,7 @@ os::Result<Outcome> outcome_from_json(const json& in) {
       break;
     case OutcomeKind::setup_failed:
       reader("step", outcome.step);
-      if (reader.has("errno")) reader("errno", outcome.error_number);
+      reader.added("errno", outcome.error_number);
       break;
   }
   TRY_CONTEXT(reader.finish(), "outcome");

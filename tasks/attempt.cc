@@ -199,15 +199,17 @@ class Execution {
     return {};
   }
 
-  os::Result<void> take(RunRecord record) {
-    const sandbox::Outcome outcome = record.outcome;
-    evidence_.runs.push_back(std::move(record));
-    if (outcome.kind == sandbox::OutcomeKind::cancelled)
-      evidence_.status = AttemptStatus::cancelled;
-    if (outcome.kind == sandbox::OutcomeKind::setup_failed)
-      return std::unexpected(
-          os::Error{os::Code::unavailable, sandbox::describe(outcome), outcome.error_number});
-    return {};
+  os::Result<void> take(std::vector<RunRecord> records) {
+    std::optional<sandbox::Outcome> failed;
+    for (RunRecord& record : records) {
+      if (record.outcome.kind == sandbox::OutcomeKind::cancelled)
+        evidence_.status = AttemptStatus::cancelled;
+      if (record.outcome.kind == sandbox::OutcomeKind::setup_failed) failed = record.outcome;
+      evidence_.runs.push_back(std::move(record));
+    }
+    if (!failed) return {};
+    return std::unexpected(
+        os::Error{os::Code::unavailable, sandbox::describe(*failed), failed->error_number});
   }
 
   const AttemptContext& context_;

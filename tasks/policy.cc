@@ -127,6 +127,14 @@ const Gate* Policy::find_gate(const GateName& name) const {
   return found == gates.end() ? nullptr : &*found;
 }
 
+const Step* Policy::find_partner(const Step& step) const {
+  for (const Need& need : step.needs) {
+    const Step* const needed = step.from_base ? find_step(need.step) : nullptr;
+    if (needed != nullptr && needed->interact) return needed;
+  }
+  return nullptr;
+}
+
 bool is_guarded(const Policy& policy, std::string_view path) {
   if (path == kPolicyFile) return true;
   const std::string_view autoload = autoload_name(path);

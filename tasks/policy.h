@@ -87,6 +87,9 @@ struct Step {
   sandbox::Limits limits;  // the policy's, with the step's own in place of them
   std::optional<GpuSpec> gpu;
   std::optional<CallCounts> calls;
+  // Runs only beside the one `from: base` step that needs it, joined to it by two pipes: what
+  // either prints the other reads.
+  bool interact = false;
   bool operator==(const Step&) const = default;
 };
 
@@ -157,6 +160,8 @@ struct Policy {
 
   const Step* find_step(const StepName& name) const;
   const Gate* find_gate(const GateName& name) const;
+  // The step that interacts with `step` (which is `from: base`), or nullptr.
+  const Step* find_partner(const Step& step) const;
   bool operator==(const Policy&) const = default;
 };
 

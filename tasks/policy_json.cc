@@ -83,6 +83,7 @@ struct Fields<Step> {
     archive("limits", step.limits);
     archive("gpu", step.gpu);
     archive.added("calls", step.calls);
+    archive.added("interact", step.interact);
   }
 };
 

@@ -27,6 +27,13 @@ std::string why_need_is_wrong(const Policy& policy, const Step& step, const Need
   if (needed == nullptr) return unknown_step(policy, need.step);
   if (needed == &step) return fmt::format("step '{}' needs itself", step.name.str());
   const std::string name = needed->name.str();
+  if (needed->interact) {
+    // It runs with the one step that reads from it and writes to it, at no other time.
+    if (!step.from_base || !need.output.empty())
+      return fmt::format(
+          "step '{}' interacts: only a `from: base` step needs it, without an output", name);
+    return {};
+  }
   if (need.output.empty()) {
     if (needed->from_base == step.from_base) return {};
     return fmt::format(
@@ -78,10 +85,39 @@ void check_wall(std::string where, const sandbox::Limits& limits, const Policy& 
                    os::format_duration(limits.wall), os::format_duration(policy.total))});
 }
 
+// A step speaks with one partner at most, and both have room on one lease.
+void check_interactions(const Policy& policy, const Step& step, Breaches& breaches) {
+  std::vector<const Step*> partners;
+  for (const Need& need : step.needs) {
+    const Step* const needed = policy.find_step(need.step);
+    if (needed != nullptr && needed->interact) partners.push_back(needed);
+  }
+  if (partners.size() > 1)
+    breaches.push_back({"steps." + step.name.str() + ".needs",
+                        "a step is joined with one step that interacts, not with several"});
+}
+
+// A step that interacts has one partner, which speaks for both.
+std::string why_interaction_is_wrong(const Policy& policy, const Step& step) {
+  if (step.from_base) return "interact is for a step of the change: a judge needs it";
+  if (!step.outputs.empty() || !step.reports.empty() || step.calls)
+    return "a step that interacts has no outputs, reports and calls: its judge has what it says";
+  const auto partners = std::ranges::count_if(policy.steps, [&step](const Step& other) {
+    return std::ranges::find(other.needs, step.name, &Need::step) != other.needs.end();
+  });
+  if (partners == 1) return {};
+  return fmt::format("exactly one `from: base` step needs a step that interacts, not {}", partners);
+}
+
 void check_steps(const Policy& policy, Breaches& breaches) {
   for (const Step& step : policy.steps) {
     const std::string where = "steps." + step.name.str();
     check_needs(policy, step, breaches);
+    if (step.interact) {
+      std::string why = why_interaction_is_wrong(policy, step);
+      if (!why.empty()) breaches.push_back({where + ".interact", std::move(why)});
+    }
+    check_interactions(policy, step, breaches);
     if (step.limits != policy.limits) check_limits(where + ".limits", step.limits, breaches);
     if (step.limits.wall != policy.limits.wall)
       check_wall(where + ".limits.wall", step.limits, policy, breaches);
@@ -172,6 +208,12 @@ std::string why_clock_is_wrong(const Policy& policy, const Step& step) {
         "what step '{}' is fed with may need no output of the change: an outside "
         "clock needs inputs that the base alone makes",
         name);
+  const auto interacts = [&policy](const StepName& after) {
+    return policy.find_partner(*policy.find_step(after)) != nullptr;
+  };
+  if (std::ranges::any_of(measured.after, interacts))
+    return fmt::format("what judges step '{}' for an outside clock may not interact with another",
+                       name);
   const bool is_judged = std::ranges::any_of(measured.after, [&](const StepName& after) {
     return has_report_for(GateKind::tests, *policy.find_step(after));
   });

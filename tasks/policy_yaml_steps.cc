@@ -38,8 +38,8 @@ void PolicySections::read_step(const YamlEntry& entry) {
   if (fields_.check_name(entry.place, "step", entry.key) && entry.key.contains('.'))
     fields_.add(entry.place, "a step's name has no '.': step.output names its output");
   const AllowedNames allowed{{"run", "from", "needs", "report", "outputs", "environment", "limits",
-                              "gpu", "exclusive", "calls"},
-                             {"interact"}};
+                              "gpu", "exclusive", "calls", "interact"},
+                             {}};
   const YamlNode& node = entry.value;
   if (!fields_.open_map(node, fmt::format("step '{}'", entry.key), allowed)) return;
   for (const YamlEntry& part : node.entries) places_[where + "." + part.key] = part.place;
@@ -59,6 +59,8 @@ void PolicySections::read_step(const YamlEntry& entry) {
     read_limits(*value, where + ".limits", limits);
   step.limits = limits.limits;
   if (const YamlNode* const value = node.find("calls")) read_calls(*value, step);
+  if (const YamlNode* const value = node.find("interact"))
+    fields_.read_flag(*value, "interact", step.interact);
   if (const YamlNode* const value = node.find("gpu")) read_gpu(*value, step);
   if (const YamlNode* const value = node.find("exclusive")) {
     bool is_exclusive = false;

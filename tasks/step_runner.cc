@@ -61,6 +61,8 @@ std::vector<std::string> environment_of(const RunKey& key, const Step& step,
 
 // A step that another step of its side needs for order leaves its writes to it.
 bool is_needed_in_order(const Policy& policy, const StepName& name) {
+  const Step* const needed = policy.find_step(name);
+  if (needed == nullptr || needed->interact) return false;
   return std::ranges::any_of(policy.steps, [&](const Step& step) {
     return std::ranges::any_of(
         step.needs, [&](const Need& need) { return need.step == name && need.output.empty(); });
@@ -173,40 +175,68 @@ os::Result<std::string> StepRunner::source_of(const RunKey& key, const Need& nee
                                           need.step.str() + ", which has not run");
 }
 
-os::Result<RunRecord> StepRunner::run(const RunKey& key, int order,
-                                      const std::vector<std::string>& only) {
-  const Step* step = context_.policy.find_step(key.step);
-  if (step == nullptr) return os::fail(os::Code::internal, "no step " + key.step.str());
-  RunRecord record;
+os::Result<StepRunner::Prepared> StepRunner::prepare(const RunKey& key, const Step& step, int order,
+                                                     const std::vector<std::string>& only) {
+  Prepared prepared;
+  RunRecord& record = prepared.record;
   record.key = key;
   record.id = next_id();
   record.order = order;
   // Drawn now and not earlier: what was built before cannot know it.
-  if (step->from_base) {
-    std::string& seed = seeds_[{step->name, key.pair}];
+  if (step.from_base) {
+    std::string& seed = seeds_[{step.name, key.pair}];
     if (seed.empty()) seed = os::random_hex(8);
     record.seed = seed;
   }
-  const sandbox::RunRequest request = TRY(request_for(key, *step, record.id, record.seed, only));
+  prepared.request = TRY(request_for(key, step, record.id, record.seed, only));
   context_.events.append("run.started", event_data(key, record.id));
+  return prepared;
+}
+
+os::Result<std::vector<RunRecord>> StepRunner::run(const RunKey& key, int order,
+                                                   const std::vector<std::string>& only) {
+  const Step* const step = context_.policy.find_step(key.step);
+  if (step == nullptr) return os::fail(os::Code::internal, "no step " + key.step.str());
+  Prepared main = TRY(prepare(key, *step, order, only));
+  const Step* const partner = context_.policy.find_partner(*step);
+  std::optional<Prepared> beside;
+  if (partner != nullptr) {
+    RunKey other = key;
+    other.side = key.of;
+    other.step = partner->name;
+    beside = TRY(prepare(other, *partner, order, only));
+    main.request.beside = {beside->request};
+  }
   const MachineWatch watch(context_.plan.cpus);
-  const sandbox::RunResult result =
-      TRY_CONTEXT(context_.jail.run(request, context_.cancel_fd), "run step " + step->name.str());
+  const sandbox::RunResult result = TRY_CONTEXT(context_.jail.run(main.request, context_.cancel_fd),
+                                                "run step " + step->name.str());
+  if (result.beside.size() != main.request.beside.size())
+    return os::fail(os::Code::corrupt, "the jail answered for another number of runs");
+  if (key.pair) main.record.disturbances = watch.disturbances();
+  std::vector<RunRecord> records;
+  if (beside) records.push_back(TRY(take(std::move(*beside), *partner, result.beside.front())));
+  records.push_back(TRY(take(std::move(main), *step, result)));
+  return records;
+}
+
+os::Result<RunRecord> StepRunner::take(Prepared prepared, const Step& step,
+                                       const sandbox::RunResult& result) {
+  RunRecord record = std::move(prepared.record);
+  const RunKey& key = record.key;
   record.outcome = result.outcome;
   record.limits_hit = result.limits_hit;
   record.usage = result.usage;
   record.level = result.level;
   record.gaps = result.gaps;
-  if (key.pair) record.disturbances = watch.disturbances();
   TRY(take_log(result, record));
   if (result.outcome.kind != sandbox::OutcomeKind::setup_failed &&
       result.outcome.kind != sandbox::OutcomeKind::cancelled) {
-    TRY(take_reports(*step, result, record));
+    TRY(take_reports(step, result, record));
     TRY(take_outputs(result, record));
   }
   if (!key.rerun) run_ids_[key] = record.id;
   Workspace& workspace = *TRY(workspace_for(key));
-  if (request.mode == sandbox::WorkspaceMode::shared) {
+  if (prepared.request.mode == sandbox::WorkspaceMode::shared) {
     workspace.has_writes = true;
     workspace.is_sound = workspace.is_sound && record.outcome.is_success();
   }

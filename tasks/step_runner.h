@@ -34,11 +34,12 @@ class StepRunner {
   // `carried` are kept runs of the base: their workspace is the kept layer, their reports count.
   StepRunner(StepRunnerContext context, const std::vector<RunRecord>& carried);
 
-  // Runs `key.step` once. What the step did is in the record, whatever it did; an Error is a fault
-  // of ours (the jail is gone, evidence cannot be written): the attempt ends as infra. `only`: the
-  // benchmarks that matter; empty: all.
-  os::Result<RunRecord> run(const RunKey& key, int order,
-                            const std::vector<std::string>& only = {});
+  // Runs `key.step` once; a step that interacts runs with it, and its record comes first. What a
+  // step did is in the record, whatever it did; an Error is a fault of ours (the jail is gone,
+  // evidence cannot be written): the attempt ends as infra. `only`: the benchmarks that matter;
+  // empty: all.
+  os::Result<std::vector<RunRecord>> run(const RunKey& key, int order,
+                                         const std::vector<std::string>& only = {});
 
   // Compares what the runs of those ids left, as the key's gate asks. Nothing: cancelled.
   os::Result<std::optional<Comparison>> compare(const ComparisonKey& key, const std::string& left,
@@ -60,6 +61,14 @@ class StepRunner {
   os::Result<sandbox::RunRequest> request_for(const RunKey& key, const Step& step,
                                               const std::string& id, const std::string& seed,
                                               const std::vector<std::string>& only);
+  // A record with its id and seed, and what the jail is asked for it.
+  struct Prepared {
+    RunRecord record;
+    sandbox::RunRequest request;
+  };
+  os::Result<Prepared> prepare(const RunKey& key, const Step& step, int order,
+                               const std::vector<std::string>& only);
+  os::Result<RunRecord> take(Prepared prepared, const Step& step, const sandbox::RunResult& result);
   os::Result<void> take_log(const sandbox::RunResult& result, RunRecord& record);
   os::Result<void> take_reports(const Step& step, const sandbox::RunResult& result,
                                 RunRecord& record);

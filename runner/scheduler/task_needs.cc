@@ -50,7 +50,10 @@ os::Result<void> fill_needs(store::TaskRow& task, const tasks::Policy& policy,
   std::uint64_t disk = 0;
   for (const tasks::Step* step : steps) {
     cpus = std::max(cpus, step->limits.cpus);
-    memory = std::max(memory, step->limits.memory.count);
+    // Two that speak with each other run at the same time.
+    const tasks::Step* const partner = policy.find_partner(*step);
+    memory = std::max(memory, step->limits.memory.count +
+                                  (partner == nullptr ? 0 : partner->limits.memory.count));
     disk = std::max(disk, step->limits.disk.count);
     if (!step->reports.empty()) memory = std::max(memory, tasks::kReaderMemory.count);
   }

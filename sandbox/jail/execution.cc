@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <vector>
 
 namespace sandbox::jail {
 namespace {
@@ -56,34 +57,83 @@ bool Execution::is_over() const {
 os::Result<Ending> Execution::watch(Output& output, Output* error_output) {
   printed_ = &output;
   printed_errors_ = error_output;
-  while (!is_over()) TRY(wait_once());
+  const std::array<Execution*, 1> self{this};
+  while (!is_over()) TRY(wait_once(self));
+  TRY(conclude());
+  return ending_;
+}
+
+os::Result<std::array<Ending, 2>> Execution::watch_both(const std::array<Joined, 2>& both) {
+  std::vector<Execution*> running;
+  for (const Joined& each : both) {
+    each.execution.printed_ = &each.output;
+    each.execution.printed_errors_ = each.error_output;
+    running.push_back(&each.execution);
+  }
+  while (true) {
+    // One may have failed to start.
+    for (Execution* const each : running)
+      if (each->is_over()) TRY(each->conclude());
+    std::erase_if(running, [](const Execution* each) { return each->is_over(); });
+    if (running.empty()) break;
+    Execution& second = both[1].execution;
+    if (both[0].execution.is_over() && !second.farewell_)
+      second.farewell_ = Clock::now() + kFarewell;
+    TRY(wait_once(running));
+    const auto active = std::ranges::max(running, {}, &Execution::last_activity_)->last_activity_;
+    for (Execution* const each : running) each->last_activity_ = active;
+  }
+  return std::array{both[0].execution.ending_, both[1].execution.ending_};
+}
+
+os::Result<void> Execution::conclude() {
   const Clock::time_point stop = Clock::now();
   TRY(end());
   ending_.wall_us = duration_cast<std::chrono::microseconds>(stop - start_).count();
   if (started_ && ending_.ended)
     ending_.wall_us = (ending_.ended->time_ns - started_->time_ns) / 1000;
+  ending_.wall_bound_ms = wall().count();
   if (!ending_.failed && !ending_.ended && ending_.forced == Forced::none) {
     Report lost;
     std::string_view("supervisor ended").copy(lost.step.data(), lost.step.size() - 1);
     ending_.failed = lost;
   }
-  return ending_;
+  return {};
 }
 
-os::Result<void> Execution::wait_once() {
-  const std::array<pollfd, 2> client = parts_.client.watched();
-  std::array<pollfd, 5> fds{pollfd{output_.get(), POLLIN, 0},
-                            pollfd{error_output_.get(), POLLIN, 0},
-                            pollfd{parts_.launch.report(), POLLIN, 0}, client[0], client[1]};
-  const auto timeout = static_cast<int>(std::min<std::int64_t>(next_check().count(), 60'000));
-  if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) return os::fail_errno("poll");
-  if (fds[0].revents != 0 || fds[1].revents != 0) TRY(read_output());
-  if (fds[2].revents != 0) read_report();
-  if (is_over()) return {};
-  if ((fds[3].revents != 0 || fds[4].revents != 0) && parts_.client.check() != Client::Event::none)
-    ending_.forced = Forced::cancelled;
-  if (!is_over()) TRY(check_deadlines());
+os::Result<void> Execution::wait_once(std::span<Execution* const> running) {
+  Client& client = running.front()->parts_.client;
+  const std::array<pollfd, 2> asked = client.watched();
+  std::vector<pollfd> fds(asked.begin(), asked.end());
+  std::int64_t timeout = 60'000;
+  for (const Execution* const each : running) {
+    for (const int fd :
+         {each->output_.get(), each->error_output_.get(), each->parts_.launch.report()})
+      fds.push_back(pollfd{fd, POLLIN, 0});
+    timeout = std::min<std::int64_t>(timeout, each->next_check().count());
+  }
+  if (::poll(fds.data(), fds.size(), static_cast<int>(timeout)) < 0 && errno != EINTR)
+    return os::fail_errno("poll");
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const std::span<const pollfd> own = std::span(fds).subspan(asked.size() + 3 * i, 3);
+    if (own[0].revents != 0 || own[1].revents != 0) TRY(running[i]->read_output());
+    if (own[2].revents != 0) running[i]->read_report();
+  }
+  if (std::ranges::all_of(running, &Execution::is_over)) return {};
+  const bool is_asked = fds[0].revents != 0 || fds[1].revents != 0;
+  const bool is_cancelled = is_asked && client.check() != Client::Event::none;
+  for (Execution* const each : running) {
+    if (each->is_over()) continue;
+    if (is_cancelled) each->ending_.forced = Forced::cancelled;
+    if (!is_cancelled) TRY(each->check_deadlines());
+  }
   return {};
+}
+
+milliseconds Execution::wall() const {
+  const milliseconds limit = parts_.request.limits.wall;
+  if (!farewell_) return limit;
+  return std::min(limit, duration_cast<milliseconds>(*farewell_ - start_));
 }
 
 os::Result<void> Execution::read_output() {
@@ -140,8 +190,7 @@ milliseconds Execution::sample_interval() const {
 }
 
 milliseconds Execution::next_check() const {
-  const Limits& limits = parts_.request.limits;
-  milliseconds next = duration_cast<milliseconds>(start_ + limits.wall - Clock::now());
+  milliseconds next = duration_cast<milliseconds>(start_ + wall() - Clock::now());
   next = std::min(next, sample_interval());
   // One more: a deadline is checked after it, not just before.
   return std::max(milliseconds(0), next) + milliseconds(1);
@@ -150,7 +199,7 @@ milliseconds Execution::next_check() const {
 os::Result<void> Execution::check_deadlines() {
   const Limits& limits = parts_.request.limits;
   const Clock::time_point now = Clock::now();
-  if (now >= start_ + limits.wall) {
+  if (now >= start_ + wall()) {
     ending_.forced = Forced::wall;
     return {};
   }

@@ -1,8 +1,10 @@
 // Execution: one command under way: started, watched against its deadlines, ended.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 
 #include "sandbox/cgroup.h"
 #include "sandbox/jail/client.h"
@@ -20,8 +22,9 @@ struct Ending {
   std::optional<Report> failed;  // the set-up failed
   std::optional<Report> ended;   // the command's first process ended by itself
   std::int64_t wall_us = 0;
-  std::int64_t idle_ms = 0;      // forced idle: how long it had been idle
-  std::int64_t left_behind = 0;  // processes killed after the command had ended
+  std::int64_t wall_bound_ms = 0;  // forced wall: how long it was allowed
+  std::int64_t idle_ms = 0;        // forced idle: how long it had been idle
+  std::int64_t left_behind = 0;    // processes killed after the command had ended
 };
 
 // Single-threaded.
@@ -42,12 +45,28 @@ class Execution {
   // output is read. Its supervisor still lives. `error_output` is null where both streams are one.
   os::Result<Ending> watch(Output& output, Output* error_output);
 
+  // What one of two that are joined by pipes prints, beside its answers.
+  struct Joined {
+    Execution& execution;
+    Output& output;
+    Output* error_output;
+  };
+  // The same for both. When the first has ended, the second has kFarewell left; one that waits
+  // while the other works is not idle.
+  static os::Result<std::array<Ending, 2>> watch_both(const std::array<Joined, 2>& both);
+  static constexpr std::chrono::seconds kFarewell{5};
+
  private:
   using Clock = std::chrono::steady_clock;
 
   explicit Execution(const Parts& parts) : parts_(parts) {}
   bool is_over() const;
-  os::Result<void> wait_once();
+  // Waits for whatever comes first of all of them, and takes it.
+  static os::Result<void> wait_once(std::span<Execution* const> running);
+  // Kills what is left, once it is over, and completes the ending.
+  os::Result<void> conclude();
+  // How long it may run.
+  std::chrono::milliseconds wall() const;
   os::Result<void> read_output();
   os::Result<void> read_stream(os::Fd& pipe, Output& output);
   void read_report();
@@ -65,6 +84,7 @@ class Execution {
   std::optional<Report> started_;
   Ending ending_;
   Clock::time_point start_;
+  std::optional<Clock::time_point> farewell_;  // a wall deadline of its own
   Clock::time_point last_activity_;
   Clock::time_point last_sample_;
   std::int64_t cpu_at_activity_us_ = 0;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct OutTree {
 struct RunParts {
   std::string path;  // "runs/<id>"
   os::Fd directory;
+  std::optional<Output> output;  // what it prints; `errors` only where both streams are apart
+  std::optional<Output> errors;
+  os::Fd errors_directory;
   Order order;
   std::vector<ExtraView> views;
   std::optional<Ready> ready;
@@ -76,13 +80,21 @@ class Jail {
   os::Result<void> prepare_limits(const RunRequest& request, RunParts& parts);
   // gpus.cc: reads the grant, makes /dev with its nodes, shows the driver's files.
   os::Result<void> prepare_gpus(const RunRequest& request, RunParts& parts);
-  os::Result<RunResult> execute(const RunRequest& request, RunParts& parts);
+  // The request fits what there is: a workspace of its domain, a repository, an id of its own.
+  os::Result<void> check_places(const RunRequest& request);
+  os::Result<Execution> start_command(const RunRequest& request, RunParts& parts);
+  os::Result<void> open_recording(const RunRequest& request, RunParts& parts);
+  os::Result<void> execute(const RunRequest& request, RunParts& parts, RunResult& result);
+  // Two commands, what either prints being the other's input. Their parts are in ended_.
+  os::Result<void> execute_both(const std::vector<const RunRequest*>& requests,
+                                std::vector<RunResult>& results);
   os::Result<void> finish(const RunRequest& request, RunParts& parts, const Ending& ending,
                           RunResult& result);
   os::Result<os::Fd> make_run_directory(const std::string& id);
   os::Result<const SeccompPolicy*> policy(Profile profile);
   // Kills and removes what the last run left. Done after its result was told and before the next.
   os::Result<void> settle();
+  os::Result<void> release(RunParts& parts);
   FileOwner owner() const { return {bounds_.attempt_uid, bounds_.attempt_gid}; }
 
   // ready.cc
@@ -110,8 +122,8 @@ class Jail {
   int groups_ = 0;
   SpareStacks spare_stacks_;
   std::map<Domain, Ready> ready_;
-  std::optional<Domain> last_domain_;  // of a run that went well
-  std::unique_ptr<RunParts> ended_;    // of the last run: not yet settled
+  std::optional<Domain> last_domain_;             // of a run that went well
+  std::vector<std::unique_ptr<RunParts>> ended_;  // of the last run: not yet settled
 };
 
 }  // namespace sandbox::jail

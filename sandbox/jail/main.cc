@@ -25,6 +25,9 @@
 //   6. it ends with its first process, a deadline or a limit; then everything in its cgroup is
 //      killed, what it printed is read, what was asked for is collected, the result told; only
 //      then are cgroup and namespaces removed
+// Two commands may run at the same time, each as above, joined by two pipes: what one prints the
+// other reads. When the first has ended, the second has a few seconds left.
+//
 // While it waits for a request it makes 1 to 3 ahead, for one more command of the last one's domain
 // (Bounds::ahead, jail/ready.h).
 //

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ void note_forced(const Ending& ending, const Limits& limits, std::int64_t output
                  const CgroupStats& stats, std::vector<LimitHit>& hits) {
   const std::int64_t cpu_ms = (stats.user_us + stats.sys_us) / 1000;
   if (ending.forced == Forced::wall)
-    hits.push_back({"wall", ending.wall_us / 1000, limits.wall.count()});
+    hits.push_back({"wall", ending.wall_us / 1000, ending.wall_bound_ms});
   if (ending.forced == Forced::idle) hits.push_back({"idle", ending.idle_ms, limits.idle.count()});
   if (ending.forced == Forced::cpu) hits.push_back({"cpu", cpu_ms, limits.cpu_time.count()});
   if (ending.forced == Forced::output)
@@ -86,6 +87,28 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   for (const std::string& text : strings) list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
+}
+
+// Where one command's answers go and the other's input comes from.
+struct Joint {
+  os::Fd read;
+  os::Fd write;
+};
+
+// Whoever holds an end may open it anew by its name in /proc, whatever user it runs as.
+os::Result<Joint> make_joint() {
+  std::array<int, 2> raw{};
+  if (::pipe2(raw.data(), O_CLOEXEC) != 0) return os::fail_errno("make a pipe between two runs");
+  Joint joint{os::Fd(raw[0]), os::Fd(raw[1])};
+  constexpr mode_t kAnybody = 0666;
+  if (::fchmod(joint.write.get(), kAnybody) != 0) return os::fail_errno("set mode of a pipe");
+  return joint;
+}
+
+RunResult with_others(std::vector<RunResult> results) {
+  RunResult first = std::move(results.front());
+  for (std::size_t i = 1; i < results.size(); ++i) first.beside.push_back(std::move(results[i]));
+  return first;
 }
 
 }  // namespace
@@ -196,7 +219,7 @@ os::Result<void> Jail::prepare(const RunRequest& request, std::vector<ExtraView>
   return {};
 }
 
-os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView> extra) {
+os::Result<void> Jail::check_places(const RunRequest& request) {
   const auto workspace = workspaces_.find(request.workspace);
   if (request.mode != WorkspaceMode::none && workspace == workspaces_.end())
     return os::fail(os::Code::not_found, "no workspace " + request.workspace);
@@ -207,69 +230,116 @@ os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView
       return os::fail(os::Code::invalid, "mounts: this jail was given no repository");
   if (!run_ids_.insert(request.id).second)
     return os::fail(os::Code::conflict, "run " + request.id + " exists");
+  return {};
+}
+
+os::Result<RunResult> Jail::run(const RunRequest& request, std::vector<ExtraView> extra) {
+  std::vector<const RunRequest*> requests{&request};
+  for (const RunRequest& other : request.beside) requests.push_back(&other);
+  for (const RunRequest* const each : requests) TRY(check_places(*each));
   TRY(settle());
-  ended_ = std::make_unique<RunParts>();
-  RunParts& parts = *ended_;
-  parts.path = "runs/" + request.id;
-  const os::Result<void> prepared = prepare(request, std::move(extra), parts);
-  RunResult failed;
-  if (!prepared)
-    failed.outcome = Outcome::setup_failed(step_of(prepared.error()), prepared.error().sys_errno);
-  if (!prepared) return failed;
-  os::Result<RunResult> result = execute(request, parts);
-  if (result && result->outcome.kind != OutcomeKind::setup_failed) last_domain_ = request.domain;
-  return result;
+  std::vector<RunResult> results(requests.size());
+  for (const RunRequest* const each : requests) {
+    RunParts& parts = *ended_.emplace_back(std::make_unique<RunParts>());
+    parts.path = "runs/" + each->id;
+    const os::Result<void> prepared = prepare(*each, std::move(extra), parts);
+    extra.clear();
+    if (prepared) continue;
+    for (RunResult& result : results)
+      result.outcome = Outcome::setup_failed(step_of(prepared.error()), prepared.error().sys_errno);
+    return with_others(std::move(results));
+  }
+  if (requests.size() == 1) {
+    TRY(execute(request, *ended_.front(), results.front()));
+  } else {
+    TRY(execute_both(requests, results));
+  }
+  if (results.front().outcome.kind != OutcomeKind::setup_failed) last_domain_ = request.domain;
+  return with_others(std::move(results));
 }
 
 os::Result<void> Jail::settle() {
-  const std::unique_ptr<RunParts> parts = std::move(ended_);
-  if (parts == nullptr) return {};
-  if (parts->ready) {
-    if (parts->ready->launch != nullptr) spare_stacks_.give(parts->ready->launch->end());
-    TRY_CONTEXT(parts->ready->group.remove(), parts->path);
+  const std::vector<std::unique_ptr<RunParts>> ended = std::move(ended_);
+  ended_.clear();
+  os::Result<void> done;
+  for (const std::unique_ptr<RunParts>& parts : ended)
+    if (os::Result<void> released = release(*parts); !released && done) done = std::move(released);
+  return done;
+}
+
+os::Result<void> Jail::release(RunParts& parts) {
+  if (parts.ready) {
+    if (parts.ready->launch != nullptr) spare_stacks_.give(parts.ready->launch->end());
+    TRY_CONTEXT(parts.ready->group.remove(), parts.path);
   }
-  if (parts->workspace != nullptr) {
+  if (parts.workspace != nullptr) {
     // They would hold the file system that is to be unmounted.
-    parts->workspace_directory.close();
-    parts->workspace_mount.close();
-    parts->file_system.close();
-    TRY(parts->workspace->end_scratch());
+    parts.workspace_directory.close();
+    parts.workspace_mount.close();
+    parts.file_system.close();
+    TRY(parts.workspace->end_scratch());
   }
   return {};
 }
 
-os::Result<RunResult> Jail::execute(const RunRequest& request, RunParts& parts) {
-  RunResult result;
-  Execution execution =
-      TRY(Execution::start(std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
-                           {request, parts.ready->group, client_, *parts.ready->launch}));
-  // The command runs already: what it prints waits in its pipe until there is a place for it.
+os::Result<Execution> Jail::start_command(const RunRequest& request, RunParts& parts) {
+  return Execution::start(std::move(parts.order), spaces_.outside(request.domain, kInnerUid),
+                          {request, parts.ready->group, client_, *parts.ready->launch});
+}
+
+os::Result<void> Jail::open_recording(const RunRequest& request, RunParts& parts) {
   parts.directory = TRY_CONTEXT(make_run_directory(request.id), "run " + request.id);
-  Output output = TRY(Output::create(parts.directory.get(), owner(), request.limits.keep));
-  std::optional<Output> errors;
-  os::Fd errors_directory;
-  if (request.separate_error_output) {
-    errors_directory = TRY(create_owned_directory(parts.directory.get(), "stderr", owner()));
-    errors = TRY(Output::create(errors_directory.get(), owner(), request.limits.keep));
+  parts.output = TRY(Output::create(parts.directory.get(), owner(), request.limits.keep));
+  if (!request.separate_error_output) return {};
+  parts.errors_directory = TRY(create_owned_directory(parts.directory.get(), "stderr", owner()));
+  parts.errors = TRY(Output::create(parts.errors_directory.get(), owner(), request.limits.keep));
+  return {};
+}
+
+os::Result<void> Jail::execute(const RunRequest& request, RunParts& parts, RunResult& result) {
+  Execution execution = TRY(start_command(request, parts));
+  // The command runs already: what it prints waits in its pipe until there is a place for it.
+  TRY(open_recording(request, parts));
+  const Ending ending =
+      TRY(execution.watch(*parts.output, parts.errors ? &*parts.errors : nullptr));
+  return finish(request, parts, ending, result);
+}
+
+os::Result<void> Jail::execute_both(const std::vector<const RunRequest*>& requests,
+                                    std::vector<RunResult>& results) {
+  std::array<Joint, 2> joints{TRY(make_joint()), TRY(make_joint())};
+  std::vector<Execution> executions;
+  executions.reserve(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ended_[i]->order.input = joints[i].read.get();
+    ended_[i]->order.answer = joints[1 - i].write.get();
+    executions.push_back(TRY(start_command(*requests[i], *ended_[i])));
   }
-  const Ending ending = TRY(execution.watch(output, errors ? &*errors : nullptr));
-  TRY(output.finish());
-  if (errors) TRY(errors->finish());
-  beginning_ = output.beginning();
-  result.output_bytes = output.total_bytes();
-  result.head_bytes = output.head_bytes();
-  result.tail_bytes = output.tail_bytes();
-  TRY(finish(request, parts, ending, result));
-  return result;
+  // Ours would keep either from seeing that the other has ended.
+  for (Joint& joint : joints) joint = {};
+  for (std::size_t i = 0; i < 2; ++i) TRY(open_recording(*requests[i], *ended_[i]));
+  const auto joined = [&](std::size_t i) {
+    RunParts& parts = *ended_[i];
+    return Execution::Joined{executions[i], *parts.output, parts.errors ? &*parts.errors : nullptr};
+  };
+  const std::array<Ending, 2> endings = TRY(Execution::watch_both({joined(0), joined(1)}));
+  for (std::size_t i = 0; i < 2; ++i) TRY(finish(*requests[i], *ended_[i], endings[i], results[i]));
+  return {};
 }
 
 os::Result<void> Jail::finish(const RunRequest& request, RunParts& parts, const Ending& ending,
                               RunResult& result) {
+  TRY(parts.output->finish());
+  if (parts.errors) TRY(parts.errors->finish());
+  beginning_ = parts.output->beginning();
+  result.output_bytes = parts.output->total_bytes();
+  result.head_bytes = parts.output->head_bytes();
+  result.tail_bytes = parts.output->tail_bytes();
   const CgroupStats stats = TRY(parts.ready->group.stats());
   const Limits& limits = request.limits;
   result.outcome = outcome_of(ending, stats);
   result.usage = usage_of(ending, stats);
-  result.usage.cpu_us = TRY(parts.group->cpu_time_us());
+  result.usage.cpu_us = TRY(parts.ready->group.cpu_time_us());
   note_forced(ending, limits, result.output_bytes, stats, result.limits_hit);
   if (stats.oom_kills > 0)
     result.limits_hit.push_back(

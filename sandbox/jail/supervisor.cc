@@ -84,9 +84,10 @@ void reset_signals() {
 // Descriptors 0 to 2 in a table of its own, and nothing above once exec has closed the rest.
 os::Result<void> set_descriptors(const Order& order) {
   if (::unshare(CLONE_FILES) != 0) return os::fail_errno("unshare descriptors");
-  const int input = ::open("/dev/null", O_RDONLY);
+  const int input = order.input >= 0 ? order.input : ::open("/dev/null", O_RDONLY);
   if (input < 0) return os::fail_errno("open /dev/null");
-  if (::dup2(input, 0) < 0 || ::dup2(order.output, 1) < 0 || ::dup2(order.error_output, 2) < 0)
+  const int answer = order.answer >= 0 ? order.answer : order.output;
+  if (::dup2(input, 0) < 0 || ::dup2(answer, 1) < 0 || ::dup2(order.error_output, 2) < 0)
     return os::fail_errno("set descriptors");
   if (is_left_out(Layer::close_descriptors)) return {};
   if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return os::fail_errno("close descriptors");

@@ -44,6 +44,8 @@ struct Order {
   std::vector<ExtraMount> mounts;
   std::vector<char*> arguments;  // of execve(2), ended by null
   std::vector<char*> environment;
+  int input = -1;   // what the command reads; -1: nothing
+  int answer = -1;  // where its standard output goes instead of `output`; -1: there
   int output = -1;  // write ends
   int error_output = -1;
 };

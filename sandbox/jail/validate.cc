@@ -161,6 +161,24 @@ os::Result<void> validate(const WorkspaceRequest& request, const Bounds& bounds)
   return require(is_within(request.inodes, 1, 100'000'000), "inodes: 1 to 100000000");
 }
 
+namespace {
+
+os::Result<void> validate_beside(const RunRequest& request, const Bounds& bounds) {
+  TRY(require(request.beside.size() <= 1, "beside: at most one"));
+  for (const RunRequest& other : request.beside) {
+    TRY(require(other.beside.empty() && other.mode != WorkspaceMode::none &&
+                    request.mode != WorkspaceMode::none && other.workspace != request.workspace,
+                "beside: two runs in workspaces of their own"));
+    TRY(require(other.id != request.id, "beside: an id of its own"));
+    TRY_CONTEXT(validate(other, bounds), "beside");
+    TRY(require(other.limits.memory.count + request.limits.memory.count <= bounds.memory.count,
+                "beside: more memory together than the lease has"));
+  }
+  return {};
+}
+
+}  // namespace
+
 os::Result<void> validate(const RunRequest& request, const Bounds& bounds) {
   TRY(require(os::is_plain_name(request.id), "id: a plain name"));
   TRY(require((request.mode == WorkspaceMode::none) == request.workspace.empty(),
@@ -177,7 +195,8 @@ os::Result<void> validate(const RunRequest& request, const Bounds& bounds) {
   TRY(require(!request.gpus || request.profile == Profile::step, "gpus: a strict run has none"));
   TRY(require(std::ranges::all_of(request.clear, is_normal_relative_path),
               "clear: relative paths"));
-  return require(request.out <= bounds.memory, "out: at most the memory of the lease");
+  TRY(require(request.out <= bounds.memory, "out: at most the memory of the lease"));
+  return validate_beside(request, bounds);
 }
 
 os::Result<void> validate(const PublishRequest& request) {

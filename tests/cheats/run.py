@@ -211,12 +211,13 @@ def complaints(case, task):
             wrong.append(f"{case.words} is not guarded: {task.get('guarded')}")
         if task["state"] != "awaiting_approval" or task["approvals"]["owners_needed"] < 1:
             wrong.append(f"{task['state']}: no owner is asked")
-    if case.expect == "rejected":
+    if case.expect in ("rejected", "inconclusive"):
         gate = gates.get(case.gate, {"status": "absent", "reasons": [], "assurance": ""})
         texts = [reason["text"] for reason in gate["reasons"]]
-        if task["verdict"] != "rejected":
+        status = "failed" if case.expect == "rejected" else "inconclusive"
+        if task["verdict"] != case.expect:
             wrong.append(f"verdict {task['verdict']}: {task['reason']['text']}")
-        elif gate["status"] != "failed":
+        elif gate["status"] != status:
             wrong.append(f"{case.gate} {gate['status']}: {task['reason']['text']}")
         elif not any(case.words in text for text in texts):
             wrong.append(f"said in other words: {texts[:2]}")

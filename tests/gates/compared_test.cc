@@ -47,7 +47,7 @@ TEST(DeterminismGate, RunsTheStepTwiceOnTheSameInputs) {
   const Judgement judgement = task.judge();
   EXPECT_EQ(judgement.verdict, Verdict::accepted) << judgement.reason.text;
   const std::vector<std::string> expected{"build change", "gen judge(change)", "work change",
-                                          "work change"};
+                                          "work rerun 1 change"};
   EXPECT_EQ(task.trace, expected);
   EXPECT_EQ(gate_of(judgement, "compared").summary, "2 runs left the same 1 output");
 }

@@ -29,6 +29,9 @@ RunRequest full_run() {
   run.collect = {{"report", "report.json", true, true, os::Bytes{5}, 6}};
   run.separate_error_output = true;
   run.out = os::Bytes{7};
+  RunRequest beside = run;
+  beside.id = "run-2";
+  run.beside = {beside};
   return run;
 }
 
@@ -39,6 +42,8 @@ RunResult full_result() {
   result.usage = {.wall_ms = 1,
                   .user_ms = 2,
                   .sys_ms = 3,
+                  .wall_us = 1001,
+                  .cpu_us = 5002,
                   .memory_peak = 1LL << 40U,
                   .pids_peak = 5,
                   .read_bytes = 6,
@@ -50,6 +55,9 @@ RunResult full_result() {
   result.collected = {{"report", "missing", "", 0, 0}};
   result.level = "reduced";
   result.gaps = {"idmap"};
+  RunResult beside;
+  beside.outcome = Outcome::exited(2);
+  result.beside = {beside};
   return result;
 }
 

@@ -218,6 +218,9 @@ void ScriptedTask::run() {
     const gates::Next next = gates::next(policy, evidence);
     if (const auto* const one = std::get_if<gates::NextRun>(&next)) {
       os::check(evidence.find(one->key) == nullptr, "next asked twice for the same run");
+      // A step that interacts runs with it.
+      const tasks::Step* const partner = policy.find_partner(*policy.find_step(one->key.step));
+      if (partner != nullptr) add(RunKey{one->key.of, one->key.of, partner->name, std::nullopt});
       add(one->key);
     } else if (const auto* const pair = std::get_if<gates::NextPair>(&next);
                pair != nullptr && pair->clock != tasks::GateClock::report) {

@@ -72,8 +72,8 @@ TEST(MeasuredPair, ShowsBothSidesTheInputsOfTheirPair) {
 }
 
 TEST(MeasuredPair, ShowsTheJudgeTheAnswersToTheLargerCount) {
-  const std::vector<RunKey> sources =
-      sources_of(measured_policy(), judge_key(StepName("judge"), Side::mixed, 2), {kMeasured, "out"});
+  const std::vector<RunKey> sources = sources_of(
+      measured_policy(), judge_key(StepName("judge"), Side::mixed, 2), {kMeasured, "out"});
   EXPECT_EQ(sources.front(), leg_key(kMeasured, Side::mixed, 2, 1));
 }
 

@@ -193,7 +193,6 @@ TEST(PolicyYaml, RefusesUnknownKeysWithPlaceAndSuggestion) {
 }
 
 TEST(PolicyYaml, RefusesByNameWhatIsNotSupportedYet) {
-  EXPECT_SAYS(with_step("{run: x, interact: y}"), "'interact' is not supported yet");
   EXPECT_SAYS(with_gate("{kind: holdout}"), "'holdout' is not supported yet");
   EXPECT_SAYS(with_head("environment: ubuntu"), "environment 'ubuntu' is not supported yet");
   EXPECT_SAYS(with_head("promotion: {strategy: squash}"), "'squash' is not supported yet");
@@ -202,7 +201,7 @@ TEST(PolicyYaml, RefusesByNameWhatIsNotSupportedYet) {
   EXPECT_SAYS(with_step("{run: x, report: {junit: a.xml}}"), "'junit' is not supported yet");
 }
 
-// An outside clock and its judge, with one step each as given.
+// The judge of an outside clock and of an interaction, with one step each as given.
 std::string sealed_policy(const std::string& work, const std::string& judge,
                           const std::string& gate) {
   return "version: 1\nsteps:\n  build: {run: x}\n"
@@ -234,6 +233,30 @@ TEST(PolicyYaml, RefusesAnOutsideClockThatMeasuresWhatNobodyChecks) {
   EXPECT_SAYS(with_step("{run: x, calls: [200, 300]}"), "at least twice the first, from 400 on");
   EXPECT_SAYS(with_step("{run: x, calls: [200]}"), "two counts");
   EXPECT_SAYS(with_step("{run: x, calls: 200}"), "calls is a list");
+}
+
+TEST(PolicyYaml, ReadsAStepThatInteractsAndItsJudge) {
+  const PolicyReading reading =
+      read_policy(sealed_policy("{run: x, needs: [build], interact: true}",
+                                "{from: base, run: x, needs: [work], report: {tap: a.tap}}",
+                                "{kind: tests, steps: [judge]}"));
+  ASSERT_TRUE(reading.policy) << format_problems("p", reading.problems);
+  const Policy& policy = *reading.policy;
+  EXPECT_TRUE(policy.find_step(StepName("work"))->interact);
+  EXPECT_EQ(policy.find_partner(*policy.find_step(StepName("judge"))),
+            policy.find_step(StepName("work")));
+}
+
+TEST(PolicyYaml, RefusesInteractionsWithoutExactlyOneJudge) {
+  const auto problems = [](const std::string& work, const std::string& judge) {
+    return problems_of(sealed_policy(work, judge, "{kind: diff, max_lines: 1}"));
+  };
+  EXPECT_SAYS(problems("{run: x, interact: true}", "{from: base, run: x}"),
+              "exactly one `from: base` step");
+  EXPECT_SAYS(problems("{run: x, interact: true, outputs: {out: out/}}", kJudge),
+              "only a `from: base` step needs it, without an output");
+  EXPECT_SAYS(problems("{run: x, interact: true, calls: [1, 2]}", kJudge), "has no outputs");
+  EXPECT_SAYS(problems("{from: base, run: x, interact: true}", kJudge), "a step of the change");
 }
 
 TEST(PolicyYaml, RefusesWhatMakesYamlAmbiguous) {

@@ -162,6 +162,37 @@ int work(int argc, char** argv, Function function) {
   return std::fclose(out) == 0 && is_written ? 0 : 2;
 }
 
+// A step with `interact: true`: answers each frame of the standard input with one frame on the
+// standard output, until the input ends. The judge sends the next only after the last answer.
+template <class Function>
+int interact(Function function) {
+  detail::Places places;
+  Answer answer;
+  Buffer frame;
+  unsigned char length[4];
+  for (std::size_t call = 0; std::fread(length, 1, sizeof length, stdin) == sizeof length; ++call) {
+    std::size_t left = detail::length_at(length);
+    frame.clear();
+    static unsigned char part[1 << 16];
+    while (left > 0) {
+      const std::size_t got = std::fread(part, 1, left < sizeof part ? left : sizeof part, stdin);
+      if (got == 0) return std::fprintf(stderr, "the input is cut\n"), 2;
+      frame.append(part, got);
+      left -= got;
+    }
+    const Input input = places.place(frame.data(), frame.size(), call % 2 == 1);
+    answer.bytes().clear();
+    function(input, answer);
+    places.spoil();
+    frame.clear();
+    detail::append_frame(frame, answer.bytes().data(), answer.bytes().size());
+    if (std::fwrite(frame.data(), 1, frame.size(), stdout) != frame.size() ||
+        std::fflush(stdout) != 0)
+      return 2;
+  }
+  return 0;
+}
+
 }  // namespace proofhouse
 
 #endif

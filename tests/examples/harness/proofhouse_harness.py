@@ -18,6 +18,8 @@ import random
 import struct
 import sys
 
+MAX_FRAME = 64 << 20
+
 
 def rng():
     """A generator of the run's own seed, which is drawn after the builds."""
@@ -78,6 +80,30 @@ class Judge:
                     print(f"  ---\n  message: '{text}'\n  ...", file=tap)
                     print(f"{test}: {text}", file=sys.stderr)
         return 0 if self._tests and not any(wrong for _, wrong, _ in self._tests.values()) else 1
+
+
+class Dialogue:
+    """The judge's end of a step with `interact: true`: its code reads what we print."""
+
+    def __init__(self):
+        self._out = os.fdopen(os.dup(1), "wb")
+        self._in = os.fdopen(os.dup(0), "rb")
+        # What is printed from here on is log, not a question.
+        os.dup2(2, 1)
+
+    def ask(self, frame):
+        """The answer to one question, or None when there is none any more."""
+        try:
+            self._out.write(struct.pack("<I", len(frame)) + frame)
+            self._out.flush()
+            header = self._in.read(4)
+            if len(header) < 4:
+                return None
+            (length,) = struct.unpack("<I", header)
+            answer = self._in.read(length) if length <= MAX_FRAME else b""
+        except BrokenPipeError:
+            return None
+        return answer if len(answer) == length else None
 
 
 def printable(text, most=160):

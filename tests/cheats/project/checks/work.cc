@@ -42,4 +42,7 @@ void answer_one(proofhouse::Input in, proofhouse::Answer& answer) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return proofhouse::work(argc, argv, answer_one); }
+int main(int argc, char** argv) {
+  if (argc == 2) return proofhouse::interact(answer_one);
+  return proofhouse::work(argc, argv, answer_one);
+}
