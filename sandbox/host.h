@@ -38,7 +38,7 @@ class IdSlot {
   // First free slot of `first + 65536*n`, n < slots, that meets no range of /etc/subuid and
   // /etc/subgid and no entry of passwd and group; exhausted when all are taken.
   static os::Result<IdSlot> take(std::uint32_t first = 939'524'096, int slots = 128);
-  // Takes slot `index` again (an executor that adopts an attempt); conflict when it is held.
+  // Takes slot `index`; conflict when it is held.
   static os::Result<IdSlot> take_index(int index, std::uint32_t first = 939'524'096);
 
   int index() const { return index_; }

@@ -112,6 +112,10 @@ os::Result<os::ChildProcess> start_jail(const JailStart& start, int socket) {
                                                 {start.grants, kGrantsFd}}};
   for (const auto& descriptor : all)
     if (descriptor.first >= 0) request.descriptors.push_back(descriptor);
+  // Nobody reads them: any numbers that are no other's do.
+  constexpr int kFirstHeldFd = 256;
+  for (int number = kFirstHeldFd; const int lock : start.held)
+    request.descriptors.emplace_back(lock, number++);
   return os::ChildProcess::spawn(request);
 }
 

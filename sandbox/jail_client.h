@@ -1,6 +1,8 @@
 // The attempt's side of a jail: sends requests, waits for answers.
 #pragma once
 
+#include <vector>
+
 #include "sandbox/os/fd.h"
 #include "sandbox/os/process.h"
 #include "sandbox/request.h"
@@ -36,6 +38,8 @@ struct JailStart {
   int programs = -1;
   int grants = -1;
   int standard_error = -1;
+  // Locks that the jail holds for as long as it lives, whatever becomes of us: those of its ids.
+  std::vector<int> held = {};
 };
 
 // Starts a jail as our child (needs root) on the given end of a socket pair.

@@ -102,6 +102,7 @@ class PrivateJail {
     request.bounds = TRY(jail.bounds(options));
     request.attempt_directory = attempt.get();
     request.directory = workspace.get();
+    for (const sandbox::IdSlot& slot : jail.slots_) request.held.push_back(slot.lock_fd());
     auto [ours, theirs] = TRY(os::seqpacket_pair());
     jail.client_.emplace(std::move(ours));
     jail.process_.emplace(TRY(sandbox::start_jail(request, theirs.get())));

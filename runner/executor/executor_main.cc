@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <utility>
 
 #include "runner/executor/protocol.h"
 #include "sandbox/cgroup.h"
@@ -226,6 +228,10 @@ void ExecutorLoop::tell(const AttemptStatusReport& changed) {
 void ExecutorLoop::accept_client() {
   os::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket.is_open() || clients_.size() >= kMaxClients) return;
+  // One that does not read what it is told is closed: it must not hold up the attempts of all.
+  constexpr timeval kSendLimit{.tv_sec = 1, .tv_usec = 0};
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendLimit, sizeof kSendLimit) != 0)
+    return;
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
@@ -297,7 +303,10 @@ os::Result<void> ExecutorLoop::start(const AttemptStart& start) {
   if (!probe_.missing.empty())
     return os::fail(os::Code::unavailable,
                     "the sandbox lacks " + probe_.missing.front() + "; run `proofhouse doctor`");
-  if (living_.size() >= kMaxAttempts)
+  // Those that ended wait for their removal, without a process.
+  const auto running = std::ranges::count_if(
+      living_, [](const auto& entry) { return entry.second.state == AttemptState::running; });
+  if (std::cmp_greater_equal(running, kMaxAttempts))
     return os::fail(os::Code::exhausted, "too many attempts are kept; remove ended ones");
   const os::Fd directory = TRY(open_attempt_directory(options_, start.attempt, start.fence));
   if (is_locked(directory.get()))

@@ -130,6 +130,12 @@ bool is_locked(int attempt_directory) {
   return lock && ::flock(lock->get(), LOCK_SH | LOCK_NB) != 0;
 }
 
+std::vector<int> lock_fds(const std::vector<sandbox::IdSlot>& slots) {
+  std::vector<int> locks;
+  for (const sandbox::IdSlot& slot : slots) locks.push_back(slot.lock_fd());
+  return locks;
+}
+
 os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& start) {
   os::Fd directory = TRY(open_attempt_directory(options, start.attempt, start.fence));
   Living living;
@@ -157,7 +163,8 @@ os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& st
                                .repository = open.repository.get(),
                                .directory = -1,
                                .programs = open.programs.get(),
-                               .standard_error = open.log.get()},
+                               .standard_error = open.log.get(),
+                               .held = lock_fds(living.slots)},
                               sockets[0].get()));
   os::ChildProcess attempt = TRY(start_attempt(options, uid, open, sockets[1].get()));
   living.jail = TRY(WatchedProcess::open(jail.pid(), 0));

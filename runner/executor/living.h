@@ -66,7 +66,7 @@ class LivingRecords {
   os::Result<void> write(const Living& living) const;
   void erase(const Living& living) const;
   // What the records of an earlier executor say and is still alive. Slots are not taken again: a
-  // living jail holds their locks itself.
+  // living jail holds their locks itself (JailStart::held).
   os::Result<std::vector<Living>> recover() const;
 
  private:

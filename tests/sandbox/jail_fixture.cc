@@ -85,6 +85,7 @@ os::Fd JailTest::launch() {
   start.programs = programs_fd.get();
   start.grants = grants_fd.get();
   start.standard_error = STDERR_FILENO;
+  start.held = held;
   os::Result<os::ChildProcess> started = sandbox::start_jail(start, (*pair)[1].get());
   EXPECT_TRUE(started.has_value()) << started.error().message;
   if (started) jail.emplace(std::move(*started));

@@ -56,6 +56,7 @@ class JailTest : public ::testing::Test {
   std::optional<sandbox::IdSlot> slot;
   std::string cgroup_prefix;
   sandbox::Bounds bounds;
+  std::vector<int> held;   ///< Descriptors that the jail is to hold.
   std::string attempt;     ///< Path of the attempt's directory.
   std::string trees;       ///< Path of trees/.
   std::string layers;      ///< Path of layers/.

@@ -288,6 +288,18 @@ TEST_F(Jail, KillsItsCommandAndEndsWhenItsAttemptIsGone) {
   EXPECT_EQ(living(), 0);
 }
 
+TEST_F(Jail, HoldsItsIdsThoughWhoTookThemIsGone) {
+  const int index = slot->index();
+  held = {slot->lock_fd()};
+  start();
+  slot.reset();
+  EXPECT_EQ(sandbox::IdSlot::take_index(index).error().code, os::Code::conflict);
+  // The command has no part in it.
+  EXPECT_FALSE(print("r1", "ls -l /proc/self/fd").contains("ids"));
+  EXPECT_TRUE(end().is_success());
+  EXPECT_TRUE(sandbox::IdSlot::take_index(index).has_value());
+}
+
 TEST_F(Jail, EndsInTheSameWayWhenItIsTerminated) {
   start();
   std::thread runner([this] {
