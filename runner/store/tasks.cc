@@ -211,7 +211,8 @@ os::Result<std::vector<TaskRow>> tasks_in_state(Database& database, TaskState st
 
 os::Result<std::vector<TaskRow>> landing_queue(Database& database, const std::string& project) {
   return read_tasks(
-      TRY(database.query(select_tasks("WHERE landing_since <> '' AND (?1 = '' OR project = ?1) "
+      TRY(database.query(select_tasks("WHERE (landing_since <> '' OR state = 'promoting') "
+                                      "AND (?1 = '' OR project = ?1) "
                                       "ORDER BY project, landing_since, sequence"),
                          {project})));
 }
