@@ -135,6 +135,7 @@ ExecutorProbe ExecutorLoop::probe() const {
 }
 
 int ExecutorLoop::run() {
+  look_after_attempts();
   while (!stop_) {
     wait_once();
     look_after_attempts();

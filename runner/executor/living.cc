@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "sandbox/os/files.h"
@@ -106,12 +108,17 @@ void LivingRecords::erase(const Living& living) const {
 os::Result<std::vector<Living>> LivingRecords::recover() const {
   std::vector<Living> list;
   for (const std::string& name : TRY(os::list_directory(directory_))) {
-    os::Result<Living> living = living_from(directory_ + "/" + name);
-    if (!living || (living->process.has_ended() && living->jail.has_ended())) {
-      ::unlink((directory_ + "/" + name).c_str());
-      continue;
-    }
-    list.push_back(std::move(*living));
+    const std::string path = directory_ + "/" + name;
+    os::Result<Living> living = living_from(path);
+    // An executor that was killed while it wrote left its record whole, or not, under a name that
+    // was to be another's.
+    const bool is_kept =
+        living && (name == living->key() ||
+                   ::rename(path.c_str(), (directory_ + "/" + living->key()).c_str()) == 0);
+    if (is_kept)
+      list.push_back(std::move(*living));
+    else
+      ::unlink(path.c_str());
   }
   return list;
 }

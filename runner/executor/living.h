@@ -65,8 +65,9 @@ class LivingRecords {
   ~LivingRecords();
   os::Result<void> write(const Living& living) const;
   void erase(const Living& living) const;
-  // What the records of an earlier executor say and is still alive. Slots are not taken again: a
-  // living jail holds their locks itself (JailStart::held).
+  // What the records of an earlier executor say: what lives, and what has ended meanwhile without
+  // anybody being told. Slots are not taken again: a living jail holds their locks itself
+  // (JailStart::held).
   os::Result<std::vector<Living>> recover() const;
 
  private:
