@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/os/files.h"
+#include "tests/support/capability.h"
 
 namespace os {
 namespace {
@@ -54,6 +55,7 @@ TEST(OpenFile, NamesThePathThatIsMissing) {
 class OpenBeneath : public testing::Test {
  protected:
   void SetUp() override {
+    REQUIRE_CAPABILITY(openat2);
     ASSERT_EQ(::mkdir((directory_ / "inside").c_str(), 0700), 0);
     ASSERT_TRUE(write_file_durably(directory_ / "inside/file", "x").has_value());
     root_ = open_file(directory_ / "inside", O_PATH | O_DIRECTORY).value();

@@ -25,6 +25,7 @@ constexpr std::array kEntries{
     Entry{{"cgroup2", "memory, pids and cpu groups can be made in a cgroup2 mount"}, probe_cgroup2},
     Entry{{"seccomp", "seccomp filters that kill the process"}, probe_seccomp},
     Entry{{"idmap", "idmapped mounts of the temporary directory's filesystem"}, probe_idmap},
+    Entry{{"openat2", "paths opened beneath a directory (not in our own sandbox)"}, probe_openat2},
     Entry{{"landlock", "Landlock rulesets"}, probe_landlock},
     Entry{{"qemu", "qemu-system-x86_64, busybox, cpio and the cached kernel"}, probe_qemu},
     Entry{{"gpu", "an NVIDIA device and its driver"}, probe_gpu},

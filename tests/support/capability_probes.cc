@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -253,6 +254,15 @@ std::string probe_seccomp() {
 std::string probe_idmap() {
   if (std::string why = probe_root(); !why.empty()) return why;
   return in_child(try_idmap);
+}
+
+std::string probe_openat2() {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  const long root = ::syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
+  if (root < 0) return failed("openat2");
+  ::close(static_cast<int>(root));
+  return "";
 }
 
 std::string probe_landlock() {

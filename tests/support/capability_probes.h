@@ -13,6 +13,7 @@ std::string probe_cgroup();
 std::string probe_cgroup2();
 std::string probe_seccomp();
 std::string probe_idmap();
+std::string probe_openat2();
 std::string probe_landlock();
 std::string probe_qemu();
 std::string probe_gpu();

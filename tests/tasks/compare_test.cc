@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/os/files.h"
+#include "tests/support/capability.h"
 #include "tests/support/expect.h"
 
 namespace tasks {
@@ -175,6 +176,7 @@ TEST(CompareIdentical, ShowsWordsOfTextAndBytesOfTheRest) {
 }
 
 TEST(CompareIdentical, WalksDirectoriesInTheOrderOfTheirNames) {
+  REQUIRE_CAPABILITY(openat2);
   const os::TempDir work = os::TempDir::create("compare").value();
   namespace fs = std::filesystem;
   for (const char* const side : {"left", "right"}) {
