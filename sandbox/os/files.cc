@@ -26,8 +26,15 @@ Result<Directory> open_directory(Fd fd) {
 
 bool is_dots(std::string_view name) { return name == "." || name == ".."; }
 
+// A directory that its owner made unreadable is still ours to clear, also without root.
+bool unlock_directory(int parent, const std::string& name) {
+  return errno == EACCES && ::fchmodat(parent, name.c_str(), 0700, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 Result<Fd> open_subdirectory(int parent, const std::string& name) {
-  const int raw = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int raw = ::openat(parent, name.c_str(), kFlags);
+  if (raw < 0 && unlock_directory(parent, name)) raw = ::openat(parent, name.c_str(), kFlags);
   if (raw < 0) return fail_errno("open directory " + name);
   return Fd(raw);
 }
@@ -56,11 +63,14 @@ Result<void> remove_contents(int top) {
     const std::string name = std::move(pending.back());
     pending.pop_back();
     const Fd directory = TRY(open_subdirectory(top, name));
-    // A directory that its owner made unreadable is still ours to clear.
+    // Readable, it may still refuse that its entries are removed.
     ::fchmod(directory.get(), 0700);
     for (const std::string& below : TRY(unlink_entries(directory.get()))) {
       std::string fresh = ".remove-" + std::to_string(moved++);
-      if (::renameat(directory.get(), below.c_str(), top, fresh.c_str()) != 0)
+      const auto move = [&] {
+        return ::renameat(directory.get(), below.c_str(), top, fresh.c_str()) == 0;
+      };
+      if (!move() && !(unlock_directory(directory.get(), below) && move()))
         return fail_errno("move directory for removal");
       pending.push_back(std::move(fresh));
     }

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/capability.h"
+
 namespace os {
 namespace {
 
@@ -33,6 +35,7 @@ TEST_F(Files, AreReadWholeOrNotAtAll) {
 }
 
 TEST_F(Files, ReadAtTakesRegularFilesOnly) {
+  REQUIRE_CAPABILITY(openat2);
   const Fd root = open_file(path(""), O_PATH | O_DIRECTORY).value();
   write("file", "x");
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
