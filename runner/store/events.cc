@@ -28,12 +28,6 @@ os::Result<std::vector<EventRow>> events_after(Database& database, const std::st
   return events;
 }
 
-os::Result<std::int64_t> last_event(Database& database) {
-  Statement row = TRY(database.query("SELECT coalesce(max(id), 0) FROM events"));
-  TRY(row.step());
-  return row.int64(0);
-}
-
 os::Result<void> delete_events_before(Database& database, const std::string& time) {
   TRY(
       database.run("DELETE FROM events WHERE at < ? AND NOT EXISTS "

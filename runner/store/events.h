@@ -13,8 +13,6 @@ os::Result<void> append_event(Database& database, const EventRow& event);
 // After `after`, of one task or (empty) of all, in order, at most `limit`.
 os::Result<std::vector<EventRow>> events_after(Database& database, const std::string& task,
                                                std::int64_t after, int limit);
-// Id of the newest event; 0: there is none.
-os::Result<std::int64_t> last_event(Database& database);
 // Events of tasks that ended before `time` are removed.
 os::Result<void> delete_events_before(Database& database, const std::string& time);
 

@@ -298,7 +298,7 @@ TEST_F(StoreTest, AKeyStandsForOneTaskUntilItExpires) {
 
 TEST_F(StoreTest, EventIdsNeverComeAgain) {
   add_task("t_1");
-  const auto first = store_->read(last_event);
+  const auto first = store_->read(latest_event);
   ASSERT_TRUE(store_
                   ->write([](Database& database) -> os::Result<void> {
                     TaskRow row = TRY(get_task(database, "t_1"));
