@@ -12,7 +12,7 @@ inline constexpr std::size_t kPolicyJsonLimit = 4U << 20U;
 inline constexpr std::size_t kPolicyFileLimit = 256U << 10U;
 // One parsed report as canonical JSON, bytes.
 inline constexpr std::size_t kReportJsonLimit = 16U << 20U;
-// An attempt's result.json, bytes.
+// An attempt's result.json, and a base's kept part of one, bytes.
 inline constexpr std::size_t kAttemptResultLimit = 256U << 20U;
 
 }  // namespace runner

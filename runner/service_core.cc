@@ -1,6 +1,7 @@
 #include "runner/service_core.h"
 
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "runner/log.h"
 #include "runner/service_flights.h"
 #include "runner/store/people.h"
@@ -13,7 +14,6 @@
 namespace runner {
 namespace {
 
-constexpr std::size_t kTaskEvidenceLimit = 256U << 20U;
 constexpr std::chrono::hours kAdminToken{24 * 365 * 10};
 
 }  // namespace
@@ -133,7 +133,7 @@ Answer<TaskView> ServiceCore::view_of(const store::TaskRow& task) {
 os::Result<tasks::Evidence> ServiceCore::evidence_of(const store::TaskRow& task) {
   if (task.evidence_sha256.empty())
     return os::fail(os::Code::not_found, "task " + task.id + " has no evidence yet");
-  return tasks::evidence_from_json(TRY(evidence_.get(task.evidence_sha256, kTaskEvidenceLimit)));
+  return tasks::evidence_from_json(TRY(evidence_.get(task.evidence_sha256, kAttemptResultLimit)));
 }
 
 bool may_read_all(const Actor& actor, const std::string& project) {

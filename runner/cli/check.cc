@@ -39,7 +39,6 @@
 namespace runner::cli {
 namespace {
 
-constexpr std::size_t kPolicyJsonLimit = 4U << 20U;
 constexpr std::size_t kLogLimit = 16U << 20U;
 constexpr os::Bytes kIngestMemory{2ULL << 30U};
 // Lines of a failed step's output that are shown.

@@ -22,8 +22,6 @@
 namespace runner::cli {
 namespace {
 
-constexpr std::size_t kEvidenceLimit = 256U << 20U;
-
 os::Result<std::string> cache_directory() {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/proofhouse/check";
@@ -100,7 +98,7 @@ os::Result<void> CheckCache::forget_base(const std::string& key) const {
 os::Result<void> CheckCache::stage_base(const std::string& key, const std::string& attempt) const {
   const std::string from = base_path(key);
   for (const std::string& name : TRY(os::list_directory(from))) {
-    const std::string bytes = TRY(os::read_file(from + "/" + name, kEvidenceLimit));
+    const std::string bytes = TRY(os::read_file(from + "/" + name, kAttemptResultLimit));
     TRY(write_plain(attempt + (name == "base.json" ? "/" : "/evidence/") + name, bytes));
   }
   // Its time of use.

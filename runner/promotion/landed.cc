@@ -5,6 +5,7 @@
 #include "runner/attest/names.h"
 #include "runner/clock.h"
 #include "runner/evidence_copy.h"
+#include "runner/limits.h"
 #include "runner/promotion/approval_rules.h"
 #include "runner/receipt.h"
 #include "runner/scheduler/result_taker.h"
@@ -20,9 +21,6 @@
 namespace runner {
 namespace {
 
-constexpr std::size_t kPolicyBytes = 4U << 20U;
-constexpr std::size_t kEvidenceBytes = 256U << 20U;
-
 // What is read before the transaction: none of it can change any more.
 struct Kept {
   tasks::Policy policy;
@@ -35,10 +33,10 @@ os::Result<Kept> read_kept(const ServiceContext& context, const store::TaskRow& 
                            const Landed& landed) {
   Kept kept;
   kept.policy =
-      TRY(tasks::policy_from_json(TRY(context.evidence.get(task.policy_sha256, kPolicyBytes))));
+      TRY(tasks::policy_from_json(TRY(context.evidence.get(task.policy_sha256, kPolicyJsonLimit))));
   kept.judgement = TRY(gates::judgement_from_json(task.judgement));
   kept.evidence = TRY(tasks::evidence_from_json(
-      TRY_CONTEXT(context.evidence.get(task.evidence_sha256, kEvidenceBytes), "evidence")));
+      TRY_CONTEXT(context.evidence.get(task.evidence_sha256, kAttemptResultLimit), "evidence")));
   TRY(load_reports(context.evidence, kept.evidence));
   if (landed.project.policy_yaml.empty())
     kept.policy_file = TRY_CONTEXT(context.git.policy_at(landed.project.project, task.change.base),
@@ -119,10 +117,10 @@ AuditEvent landed_audit(const store::PromotionRow& row, const store::TaskRow& ta
 
 os::Result<std::string> objection_to_landing(const ServiceContext& context,
                                              const store::TaskRow& task) {
-  const JudgedEvidence judged = TRY(
-      judge_kept(context.evidence,
-                 TRY(tasks::evidence_from_json(TRY_CONTEXT(
-                     context.evidence.get(task.evidence_sha256, kEvidenceBytes), "evidence")))));
+  const JudgedEvidence judged = TRY(judge_kept(
+      context.evidence,
+      TRY(tasks::evidence_from_json(TRY_CONTEXT(
+          context.evidence.get(task.evidence_sha256, kAttemptResultLimit), "evidence")))));
   const tasks::Evidence& evidence = judged.evidence;
   if (evidence.task != task.id || evidence.status != tasks::AttemptStatus::completed)
     return std::string("the evidence is of another task");

@@ -17,8 +17,6 @@
 namespace runner {
 namespace {
 
-constexpr std::size_t kEvidenceLimit = 256U << 20U;
-
 os::Result<void> write_plain(const std::string& path, std::string_view bytes) {
   const os::Fd file = TRY(os::open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
   return os::write_all(file.get(), bytes);
@@ -32,7 +30,7 @@ os::Result<std::string> kept_base(const ServiceContext& context, const std::stri
   if (!blob) return std::string();
   TRY(context.store.write(
       [&](store::Database& database) { return store::touch_base(database, key, now_text()); }));
-  return context.evidence.get(*blob, kEvidenceLimit);
+  return context.evidence.get(*blob, kAttemptResultLimit);
 }
 
 os::Result<void> stage_base(const ServiceContext& context, const std::string& directory,
