@@ -38,6 +38,17 @@ std::string absolute_path(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
+int print_project(const Session& session, const HttpAnswer& answer) {
+  if (session.is_json()) {
+    print_json(answer.body);
+    return kExitOk;
+  }
+  const os::Result<ProjectAnswer> project = read_project(answer.body);
+  if (!project) return tell(project.error());
+  print(table({project_row(*project)}));
+  return kExitOk;
+}
+
 int print_ready(Session& session, const HttpAnswer& answer) {
   const os::Result<ReadyAnswer> ready = read_ready(answer.body);
   if (!ready) return tell(ready.error());
@@ -86,14 +97,7 @@ int run_command(const ProjectAddCommand& command) {
   if (!session) return session.error();
   const Told<HttpAnswer> answer = session->post("/v1/projects", project_body(spec, policy));
   if (!answer) return answer.error();
-  if (session->is_json()) {
-    print_json(answer->body);
-    return kExitOk;
-  }
-  const os::Result<ProjectAnswer> project = read_project(answer->body);
-  if (!project) return tell(project.error());
-  print(table({project_row(*project)}));
-  return kExitOk;
+  return print_project(*session, *answer);
 }
 
 int run_command(const ProjectListCommand& command) {
@@ -120,14 +124,7 @@ int run_command(const ProjectFreezeCommand& command) {
       "/v1/projects/" + encode_component(command.name) + (command.is_end ? "/unfreeze" : "/freeze"),
       command.is_end ? "{}" : reason_body(command.reason));
   if (!answer) return answer.error();
-  if (session->is_json()) {
-    print_json(answer->body);
-    return kExitOk;
-  }
-  const os::Result<ProjectAnswer> project = read_project(answer->body);
-  if (!project) return tell(project.error());
-  print(table({project_row(*project)}));
-  return kExitOk;
+  return print_project(*session, *answer);
 }
 
 int run_command(const TokenCreateCommand& command) {
