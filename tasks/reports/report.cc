@@ -129,10 +129,6 @@ std::string_view case_status_name(CaseStatus status) {
   return archive::Words<CaseStatus>::kAll.at(static_cast<std::size_t>(status));
 }
 
-os::Result<CaseStatus> parse_case_status(std::string_view name) {
-  return archive::parse_word<CaseStatus>(name, "status");
-}
-
 ParsedReport read_report(ReportFormat format, std::string_view bytes, std::string_view path) {
   ParsedReport report;
   report.format = format;

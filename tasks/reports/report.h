@@ -29,7 +29,6 @@ enum class CaseStatus : std::uint8_t {
   xpass   // passed although it says that it fails
 };
 std::string_view case_status_name(CaseStatus status);
-os::Result<CaseStatus> parse_case_status(std::string_view name);
 
 struct TestCase {
   std::string id;  // "Suite.Name", unique in the report (a duplicate makes the report unreadable)
