@@ -40,7 +40,7 @@ TEST_F(Honest, ThreadSanitizerFindsARace) {
 }
 
 TEST_F(Honest, GdbStartsAndAttaches) {
-  if (::access("/usr/bin/gdb", X_OK) != 0) GTEST_SKIP() << "gdb is not installed";
+  REQUIRE_CAPABILITY(gdb);
   EXPECT_TRUE(print("start",
                     "gdb -nx -batch -ex 'break main' -ex run -ex bt "
                     "/proofhouse/honest_leak 2>&1")

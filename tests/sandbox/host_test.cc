@@ -134,7 +134,7 @@ std::string self_test_with(int error) {
 }
 
 TEST(SelfTest, FindsTheFilterAsItWasWrittenAndWhatIsNot) {
-  if (!tests::why_missing("seccomp").empty()) GTEST_SKIP() << tests::why_missing("seccomp");
+  REQUIRE_CAPABILITY(seccomp);
   EXPECT_EQ(self_test_with(0), "");
   EXPECT_EQ(self_test_with(EPERM), "connect answers EPERM, not EBADF");
   EXPECT_GT(self_test_calls(Profile::step), 80);

@@ -33,6 +33,7 @@ constexpr std::array kEntries{
     Entry{{"nvcc", "the CUDA compiler"}, probe_nvcc},
     Entry{{"chromium", "Chromium, and chromedriver to drive it"}, probe_chromium},
     Entry{{"git", "the git program"}, probe_git},
+    Entry{{"gdb", "the debugger"}, probe_gdb},
 };
 
 }  // namespace

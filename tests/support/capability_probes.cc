@@ -298,4 +298,6 @@ std::string probe_chromium() {
 
 std::string probe_git() { return need_program({"git"}); }
 
+std::string probe_gdb() { return need_program({"gdb"}); }
+
 }  // namespace tests

@@ -21,5 +21,6 @@ std::string probe_opencl();
 std::string probe_nvcc();
 std::string probe_chromium();
 std::string probe_git();
+std::string probe_gdb();
 
 }  // namespace tests
