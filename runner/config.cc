@@ -144,7 +144,8 @@ class ConfigReader {
   void retention(const YamlNode& root, Retention& out) {
     const YamlNode* const node = section(
         root, "retention",
-        {.names = {"attempts", "evidence", "events", "approvals", "packs", "bases"}, .later = {}});
+        {.names = {"attempts", "evidence", "events", "approvals", "packs", "bases", "trees"},
+         .later = {}});
     if (node == nullptr) return;
     duration(*node, "attempts", minutes(1), hours(8760), out.attempts);
     duration(*node, "evidence", hours(1), hours(87'600), out.evidence);
@@ -152,6 +153,7 @@ class ConfigReader {
     duration(*node, "approvals", minutes(1), hours(8760), out.approvals);
     duration(*node, "packs", minutes(1), hours(8760), out.packs);
     duration(*node, "bases", minutes(1), hours(8760), out.bases);
+    duration(*node, "trees", minutes(1), hours(8760), out.trees);
   }
 
   void disk(const YamlNode& root, Config& config) {

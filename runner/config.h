@@ -27,6 +27,8 @@ struct Retention {
   std::chrono::milliseconds packs{std::chrono::hours(1)};
   // retention.bases: kept evidence and builds of bases that no task used. 1m..8760h.
   std::chrono::milliseconds bases{std::chrono::hours(24 * 30)};
+  // retention.trees: checkouts that no task needs any more. 1m..8760h.
+  std::chrono::milliseconds trees{std::chrono::hours(24)};
   bool operator==(const Retention&) const = default;
 };
 

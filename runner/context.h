@@ -11,6 +11,7 @@
 #include "runner/executor/executor.h"
 #include "runner/promotion/project_git.h"
 #include "runner/store/store.h"
+#include "runner/tree_folder.h"
 
 namespace runner {
 
@@ -20,6 +21,7 @@ struct ServiceContext {
   std::string instance;
   store::Store& store;
   EvidenceFolder& evidence;
+  TreeFolder& trees;
   Executor& executor;
   ProjectGit& git;
   const Notary& notary;   // signs what is promoted

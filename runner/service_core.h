@@ -142,6 +142,7 @@ class ServiceCore final : public Service {
   std::unique_ptr<ProjectGit> git_;
   std::unique_ptr<store::Store> store_;
   EvidenceFolder evidence_;
+  TreeFolder trees_;
   Notary notary_;
   AuditLog audit_;
   ServiceContext context_;

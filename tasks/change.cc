@@ -23,6 +23,12 @@ std::vector<std::string> Diff::paths() const {
   return {paths.begin(), paths.end()};
 }
 
+std::set<TreeId> trees_of(const IngestResult& result) {
+  std::set<TreeId> trees{result.base_tree, result.tree};
+  if (result.mixed_tree) trees.insert(*result.mixed_tree);
+  return trees;
+}
+
 std::string ingest_result_to_json(const IngestResult& result) {
   return archive::write_record(result);
 }

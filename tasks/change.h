@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,9 @@ struct IngestResult {
   std::string policy_sha256;  // of the canonical JSON
   bool operator==(const IngestResult&) const = default;
 };
+
+// The trees that attempts on the change may see: the base's, the candidate's, the mixed one.
+std::set<TreeId> trees_of(const IngestResult& result);
 
 std::string ingest_result_to_json(const IngestResult& result);
 os::Result<IngestResult> ingest_result_from_json(std::string_view json);

@@ -80,9 +80,7 @@ os::Result<void> write_request(const Plan& plan, int directory) {
 
 os::Result<void> publish_trees(const IngestResult& result, const IngestSpec& spec,
                                sandbox::JailClient& jail) {
-  std::set<TreeId> trees{result.base_tree, result.tree};
-  if (result.mixed_tree) trees.insert(*result.mixed_tree);
-  for (const TreeId& tree : trees) {
+  for (const TreeId& tree : trees_of(result)) {
     if (std::ranges::find(spec.have_trees, tree) != spec.have_trees.end()) continue;
     TRY_CONTEXT(
         jail.publish_tree({.run = "take", .path = "trees/" + tree.hex(), .tree = tree.hex()}),

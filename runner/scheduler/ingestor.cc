@@ -27,19 +27,7 @@ constexpr std::size_t kIngestResultLimit = 64U << 20U;
 constexpr std::size_t kTextLimit = 256U << 20U;
 constexpr std::size_t kPackLimit = 1U << 30U;
 constexpr os::Bytes kIngestMemory{2ULL << 30U};
-constexpr std::size_t kKnownTrees = 2000;
 constexpr std::int64_t kFence = 1;
-
-std::vector<tasks::TreeId> known_trees(const Config& config) {
-  std::vector<tasks::TreeId> trees;
-  const os::Result<std::vector<std::string>> names = os::list_directory(config.data + "/trees");
-  if (!names) return trees;
-  for (const std::string& name : *names) {
-    const os::Result<tasks::TreeId> tree = tasks::TreeId::parse(name);
-    if (tree && trees.size() < kKnownTrees) trees.push_back(*tree);
-  }
-  return trees;
-}
 
 os::Result<void> write_input(const std::string& path, std::string_view bytes) {
   const os::Fd file = TRY(os::open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
@@ -130,6 +118,9 @@ os::Result<Ingested> Ingestor::take(const IngestOrder& order) {
   gate_->freed.notify_one();
   if (!evidence) return std::unexpected(evidence.error());
   ingested.result = evidence->change;
+  // A tree that was there already may have been swept since.
+  if (!ingested.result.refusal)
+    TRY_CONTEXT(context_.trees.use(tasks::trees_of(ingested.result)), "submit the change again");
   return ingested;
 }
 
@@ -161,7 +152,7 @@ os::Result<void> Ingestor::stage(const IngestOrder& order, const std::string& at
   plan.kind = tasks::AttemptKind::ingest;
   plan.intent = order.intent;
   plan.ingest = order.spec;
-  plan.ingest.have_trees = known_trees(context_.config);
+  plan.ingest.have_trees = context_.trees.list();
   plan.memory = kIngestMemory;
   if (order.spec.source == tasks::IngestSpec::Source::patch) {
     plan.ingest.patch_file = "in/change.patch";

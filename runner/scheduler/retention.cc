@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <set>
 
 #include "runner/clock.h"
 #include "runner/log.h"
@@ -24,14 +25,16 @@ using std::chrono::steady_clock;
 
 // Tasks whose evidence goes in one sweep: a sweep must not hold the scheduler for long.
 constexpr int kTasksPerSweep = 50;
+constexpr milliseconds kTreesBudget{2000};
 // Longer than any change takes from its quarantine to its row.
 constexpr std::chrono::hours kQuarantineAge{1};
 
+// By when it was last changed in any way: what a jail keeps has times that the change chose.
 bool is_older(const std::string& path, milliseconds age) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return false;
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(age).count();
-  return info.st_mtim.tv_sec + limit < std::time(nullptr);
+  return info.st_ctim.tv_sec + limit < std::time(nullptr);
 }
 
 }  // namespace
@@ -57,6 +60,8 @@ void RetentionSweep::run() {
   attempt("attempts", remove_attempts());
   attempt("evidence", remove_evidence());
   attempt("bases", remove_bases());
+  attempt("trees", remove_trees());
+  attempt("unnamed files", remove_unnamed());
   attempt("events", context_.store.write([this](store::Database& database) {
     return store::delete_events_before(database,
                                        time_text_after(-context_.config.retention.events));
@@ -150,6 +155,43 @@ os::Result<void> RetentionSweep::remove_bases() {
     TRY(os::remove_tree(layer_path(context_.config, key)));
   }
   return {};
+}
+
+os::Result<void> RetentionSweep::remove_trees() {
+  const auto live = TRY(context_.store.read(
+      [](store::Database& database) { return store::live_tasks(database); }));
+  std::set<std::string> needed;
+  for (const store::TaskRow& task : live)
+    for (const tasks::TreeId& tree : tasks::trees_of(task.change)) needed.insert(tree.hex());
+  return context_.trees.remove_unused(context_.config.retention.trees, needed, kTreesBudget);
+}
+
+os::Result<void> RetentionSweep::remove_unnamed() {
+  // Rows are written after the files, so the files are listed first.
+  const std::string packs = context_.config.data + "/packs";
+  const std::string layers = context_.config.data + "/layers";
+  const std::vector<std::string> pack_files = TRY(os::list_directory(packs));
+  const std::vector<std::string> layer_names = TRY(os::list_directory(layers));
+  std::set<std::string> named;
+  TRY(context_.store.read([&](store::Database& database) -> os::Result<void> {
+    const std::string end_of_time = "9999";
+    for (const store::PackRow& pack : TRY(store::packs_before(database, end_of_time)))
+      named.insert(pack_path(context_.config, pack.id));
+    for (const std::string& key : TRY(store::bases_before(database, end_of_time)))
+      named.insert(layer_path(context_.config, key));
+    return {};
+  }));
+  const auto remove_rest = [&](const std::string& folder,
+                               const std::vector<std::string>& names) -> os::Result<void> {
+    for (const std::string& name : names) {
+      const std::string path = folder + "/" + name;
+      if (!named.contains(path) && is_older(path, context_.config.retention.attempts))
+        TRY(os::remove_tree(path));
+    }
+    return {};
+  };
+  TRY(remove_rest(packs, pack_files));
+  return remove_rest(layers, layer_names);
 }
 
 os::Result<void> sweep_quarantine(const ServiceContext& context, milliseconds age) {

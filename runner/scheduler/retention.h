@@ -9,7 +9,8 @@ namespace runner {
 
 // Removes what the configuration's `retention` says: expired keys and waits for a decision, unused
 // packs, directories of lost attempts, objects of ended tasks, evidence of tasks that did not land,
-// unused bases, events. Called by the scheduler's thread only; does something every kEvery at most.
+// unused bases and trees, events; and files of packs and bases that no row of the database names,
+// because serve was killed between the two. Called by the scheduler's thread only; does something every kEvery at most.
 class RetentionSweep {
  public:
   explicit RetentionSweep(const ServiceContext& context) : context_(context) {}
@@ -25,6 +26,9 @@ class RetentionSweep {
   os::Result<void> remove_attempts();
   os::Result<void> remove_evidence();
   os::Result<void> remove_bases();
+  os::Result<void> remove_trees();
+  // Entries of packs/ and layers/ without a row, older than the directories of lost attempts.
+  os::Result<void> remove_unnamed();
   os::Result<void> remove_orphans(const std::string& owner);
 
   const ServiceContext& context_;

@@ -17,6 +17,9 @@ constexpr std::string_view kColumns =
     "owners_needed, attempt_why, attempt, fence, infra_faults, rebases, overtaken, cancel_by, "
     "override_until, landing_since, created_at, updated_at";
 
+// Takes the time now as its parameter.
+constexpr std::string_view kIsLive = "(state <> 'done' OR override_until > ?)";
+
 std::string select_tasks(std::string_view rest) {
   return "SELECT " + std::string(kColumns) + " FROM tasks " + std::string(rest);
 }
@@ -246,10 +249,14 @@ os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std
 }
 
 os::Result<bool> is_task_live(Database& database, const std::string& id) {
-  Statement row = TRY(
-      database.query("SELECT 1 FROM tasks WHERE id = ? AND (state <> 'done' OR override_until > ?)",
-                     {id, now_text()}));
+  Statement row = TRY(database.query(
+      "SELECT 1 FROM tasks WHERE id = ? AND " + std::string(kIsLive), {id, now_text()}));
   return row.step();
+}
+
+os::Result<std::vector<TaskRow>> live_tasks(Database& database) {
+  return read_tasks(TRY(database.query(
+      select_tasks("WHERE " + std::string(kIsLive) + " ORDER BY sequence"), {now_text()})));
 }
 
 os::Result<std::optional<KeyRow>> find_key(Database& database, const std::string& principal,

@@ -36,6 +36,8 @@ os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std
                                                    int limit);
 // True for a task that is not done, or that owners may still override.
 os::Result<bool> is_task_live(Database& database, const std::string& id);
+// All such tasks, in order of admission.
+os::Result<std::vector<TaskRow>> live_tasks(Database& database);
 
 // The task that an unexpired key stands for.
 os::Result<std::optional<KeyRow>> find_key(Database& database, const std::string& principal,

@@ -235,14 +235,11 @@ os::Result<void> Intake::describe() {
 
 os::Result<void> Intake::write_trees() {
   TRY(make_directory(paths_.out + "/trees"));
-  std::set<std::string> trees{result_.base_tree.hex(), result_.tree.hex()};
-  if (result_.mixed_tree) {
-    TRY(checker_.check(*result_.mixed_tree));
-    trees.insert(result_.mixed_tree->hex());
-  }
-  for (const TreeId& present : spec_.have_trees) trees.erase(present.hex());
-  for (const std::string& tree : trees)
-    TRY(write_tree(repository_, TRY(TreeId::parse(tree)), paths_.out + "/trees/" + tree, refuser_));
+  if (result_.mixed_tree) TRY(checker_.check(*result_.mixed_tree));
+  std::set<TreeId> trees = trees_of(result_);
+  for (const TreeId& present : spec_.have_trees) trees.erase(present);
+  for (const TreeId& tree : trees)
+    TRY(write_tree(repository_, tree, paths_.out + "/trees/" + tree.hex(), refuser_));
   return {};
 }
 

@@ -21,7 +21,8 @@ executor: /run/executor.sock
 ids: {first: 1000000, slots: 16}
 machine: {cpus: 3, memory: 2GiB}
 caps: {queue: 5, ingests: 2, patch: 1MiB, pack: 2MiB}
-retention: {attempts: 1h, evidence: 2h, events: 3h, approvals: 4h, packs: 5m, bases: 6h}
+retention: {attempts: 1h, evidence: 2h, events: 3h, approvals: 4h, packs: 5m, bases: 6h,
+  trees: 7h}
 disk: {high_water: 75%}
 sandbox: {allow_gaps: [idmap], read_only_paths: [/opt/tools]}
 git: {schemes: [https, git]}
@@ -37,6 +38,7 @@ environments: [host]
   EXPECT_EQ(config->max_memory, os::Bytes{2ULL << 30U});
   EXPECT_EQ(config->caps, (Caps{5, 2, os::Bytes{1U << 20U}, os::Bytes{2U << 20U}}));
   EXPECT_EQ(config->retention.packs, std::chrono::minutes(5));
+  EXPECT_EQ(config->retention.trees, std::chrono::hours(7));
   EXPECT_EQ(config->disk_high_water_millionths, 750'000);
   EXPECT_EQ(config->allow_gaps, std::vector<std::string>{"idmap"});
   EXPECT_EQ(config->read_only_paths, std::vector<std::string>{"/opt/tools"});

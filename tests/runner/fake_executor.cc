@@ -201,7 +201,18 @@ os::Result<void> FakeMachine::take_in(const tasks::Plan& plan, const std::string
   evidence.change = TRY_CONTEXT(
       tasks::ingest::take(plan, {.in = directory + "/in", .out = directory + "/out"}), "take");
   if (evidence.change.refusal) evidence.status = tasks::AttemptStatus::refused;
+  TRY(publish_trees(directory + "/out/trees"));
   return os::write_file_durably(directory + "/result.json", tasks::evidence_to_json(evidence));
+}
+
+os::Result<void> FakeMachine::publish_trees(const std::string& written) const {
+  // A refused change wrote none.
+  if (::access(written.c_str(), F_OK) != 0) return {};
+  for (const std::string& tree : TRY(os::list_directory(written)))
+    if (::rename((written + "/" + tree).c_str(), (data_ + "/trees/" + tree).c_str()) != 0 &&
+        errno != ENOTEMPTY && errno != EEXIST)
+      return os::fail_errno("publish tree " + tree);
+  return {};
 }
 
 os::Result<void> FakeMachine::carry(const tasks::Plan& plan, const std::string& directory,

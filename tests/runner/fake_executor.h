@@ -54,6 +54,7 @@ class FakeMachine {
   os::Result<void> start(const runner::AttemptStart& start);
   os::Result<void> take_in(const tasks::Plan& plan, const std::string& directory,
                            const std::string& repository);
+  os::Result<void> publish_trees(const std::string& written) const;
   os::Result<void> carry(const tasks::Plan& plan, const std::string& directory,
                          tasks::Evidence& evidence);
   os::Result<void> verify(const tasks::Plan& plan, const std::string& directory, bool has_fault);

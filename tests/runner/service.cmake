@@ -14,6 +14,7 @@ proofhouse_test(runner_core_test
     promotion_test.cc
     proofs_test.cc
     report_test.cc
+    retention_test.cc
     scheduler_test.cc
     service_main.cc
     service_test.cc
