@@ -22,7 +22,8 @@ os::Result<void> shell(const std::string& script) {
   return spawn_and_wait({"/bin/sh", "-euc", script});
 }
 
-// A repository with one commit of so many small files, checked out at `directory`/tree.
+// A repository with one commit of so many small files, checked out at `directory`/tree. Without
+// git's own collector, which would work in it behind our back.
 os::Result<void> make_tree(const fs::path& directory, int files) {
   const fs::path tree = directory / "tree";
   for (int file = 0; file < files; ++file) {
@@ -31,7 +32,7 @@ os::Result<void> make_tree(const fs::path& directory, int files) {
     std::ofstream(place / fmt::format("f{}", file)) << "file " << file << "\n";
   }
   return shell(
-      fmt::format("cd {} && git init -q && git add -A && "
+      fmt::format("cd {} && git init -q && git config gc.auto 0 && git add -A && "
                   "git -c user.name=b -c user.email=b@b commit -qm b",
                   tree.string()));
 }
