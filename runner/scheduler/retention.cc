@@ -158,8 +158,8 @@ os::Result<void> RetentionSweep::remove_bases() {
 }
 
 os::Result<void> RetentionSweep::remove_trees() {
-  const auto live = TRY(context_.store.read(
-      [](store::Database& database) { return store::live_tasks(database); }));
+  const auto live = TRY(
+      context_.store.read([](store::Database& database) { return store::live_tasks(database); }));
   std::set<std::string> needed;
   for (const store::TaskRow& task : live)
     for (const tasks::TreeId& tree : tasks::trees_of(task.change)) needed.insert(tree.hex());

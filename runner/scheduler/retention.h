@@ -10,7 +10,8 @@ namespace runner {
 // Removes what the configuration's `retention` says: expired keys and waits for a decision, unused
 // packs, directories of lost attempts, objects of ended tasks, evidence of tasks that did not land,
 // unused bases and trees, events; and files of packs and bases that no row of the database names,
-// because serve was killed between the two. Called by the scheduler's thread only; does something every kEvery at most.
+// because serve was killed between the two. Called by the scheduler's thread only; does something
+// every kEvery at most.
 class RetentionSweep {
  public:
   explicit RetentionSweep(const ServiceContext& context) : context_(context) {}

@@ -249,8 +249,8 @@ os::Result<std::vector<TaskRow>> tasks_done_before(Database& database, const std
 }
 
 os::Result<bool> is_task_live(Database& database, const std::string& id) {
-  Statement row = TRY(database.query(
-      "SELECT 1 FROM tasks WHERE id = ? AND " + std::string(kIsLive), {id, now_text()}));
+  Statement row = TRY(database.query("SELECT 1 FROM tasks WHERE id = ? AND " + std::string(kIsLive),
+                                     {id, now_text()}));
   return row.step();
 }
 

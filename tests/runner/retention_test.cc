@@ -1,8 +1,9 @@
 // What goes from the data directory in time, and what stays.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "runner/tree_folder.h"
 #include "tests/runner/house.h"
@@ -16,9 +17,7 @@ using tests::House;
 
 constexpr milliseconds kBudget{10'000};
 
-tasks::TreeId tree_named(char digit) {
-  return *tasks::TreeId::parse(std::string(40, digit));
-}
+tasks::TreeId tree_named(char digit) { return *tasks::TreeId::parse(std::string(40, digit)); }
 
 class TreeFolderTest : public testing::Test {
  protected:
@@ -98,7 +97,8 @@ TEST(Retention, KeepsTheTreesOfLiveTasksOnly) {
   House house;
   const TaskView live = house.submit(house.submission());
   const TaskView waiting = house.wait_for(live.id, TaskState::awaiting_approval);
-  const std::string unused = house.data + "/trees/" + std::string(40, 'f');  // the last that is looked at
+  const std::string unused =
+      house.data + "/trees/" + std::string(40, 'f');  // the last that is looked at
   ASSERT_TRUE(os::make_directories(unused).has_value());
   house.config.retention.trees = milliseconds(0);
   house.restart();
