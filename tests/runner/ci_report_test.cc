@@ -4,14 +4,18 @@
 #include "runner/cli/ci_report.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/os/files.h"
 #include "tasks/reports/report.h"
+#include "tests/support/capability.h"
 #include "tests/support/expect.h"
+#include "tests/support/programs.h"
 
 namespace {
 
@@ -135,6 +139,20 @@ TEST(CiReport, ShowsTheFirstTenAndHowManyMoreThereAre) {
     ++errors;
   EXPECT_EQ(errors, 10U);
   EXPECT_SAYS(text, "::notice::3 more");
+}
+
+// By OASIS's schema of SARIF, and the parser of JUnit that CI tools of Python use.
+TEST(CiReport, IsReadByStrangersWithoutComplaint) {
+  REQUIRE_CAPABILITY(ci_readers);
+  const os::TempDir directory = *os::TempDir::create();
+  ASSERT_TRUE(os::write_file_durably(directory / "a.sarif", to_sarif(rejected())).has_value());
+  ASSERT_TRUE(os::write_file_durably(directory / "a.xml", to_junit(rejected())).has_value());
+  // Debian's own, whose packages those are.
+  const std::string source = tests::source_dir();
+  const std::string command = "/usr/bin/python3 " + source + "/tests/runner/check_ci_reports.py " +
+                              source + "/build/deps/sarif/sarif-2.1.0.json " +
+                              (directory / "a.sarif") + " " + (directory / "a.xml");
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
 }  // namespace

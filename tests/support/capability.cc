@@ -34,6 +34,8 @@ constexpr std::array kEntries{
     Entry{{"chromium", "Chromium, and chromedriver to drive it"}, probe_chromium},
     Entry{{"git", "the git program"}, probe_git},
     Entry{{"gdb", "the debugger"}, probe_gdb},
+    Entry{{"ci_readers", "python3-jsonschema, python3-junitparser and the schema of SARIF"},
+          probe_ci_readers},
 };
 
 }  // namespace

@@ -24,6 +24,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/programs.h"
+
 namespace tests {
 namespace {
 
@@ -299,5 +301,14 @@ std::string probe_chromium() {
 std::string probe_git() { return need_program({"git"}); }
 
 std::string probe_gdb() { return need_program({"gdb"}); }
+
+std::string probe_ci_readers() {
+  const std::string schema = source_dir() / "build/deps/sarif/sarif-2.1.0.json";
+  for (const std::string& file :
+       {std::string("/usr/lib/python3/dist-packages/jsonschema"),
+        std::string("/usr/lib/python3/dist-packages/junitparser"), schema})
+    if (::access(file.c_str(), R_OK) != 0) return failed(file);
+  return "";
+}
 
 }  // namespace tests

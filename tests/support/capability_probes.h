@@ -22,5 +22,6 @@ std::string probe_nvcc();
 std::string probe_chromium();
 std::string probe_git();
 std::string probe_gdb();
+std::string probe_ci_readers();
 
 }  // namespace tests
