@@ -53,7 +53,8 @@ def main() -> int:
         return 2
     schema, sarif, junit = sys.argv[1:]
     problems = sarif_problems(schema, sarif) + junit_problems(junit)
-    print(*problems, sep="\n", end="" if not problems else "\n")
+    for problem in problems:
+        print(problem)
     return 1 if problems else 0
 
 
