@@ -97,7 +97,7 @@ TEST(Process, IsFoundInThePathWhenAsked) {
 }
 
 TEST(Process, WaitingEndsAtItsLimitAndCanBeRepeated) {
-  ChildProcess child = ChildProcess::spawn(shell("sleep 30")).value();
+  ChildProcess child = ChildProcess::spawn(shell("exec sleep 30")).value();
   EXPECT_EQ(child.wait(milliseconds(20)).error().code, Code::timeout);
   ASSERT_TRUE(child.signal(SIGTERM).has_value());
   EXPECT_EQ(child.wait(seconds(20)).value().signal, SIGTERM);
@@ -114,7 +114,7 @@ TEST(Process, PidfdIsReadableWhenTheChildEnded) {
 TEST(Process, IsKilledWhenItsOwnerGoes) {
   pid_t pid = -1;
   {
-    const ChildProcess child = ChildProcess::spawn(shell("sleep 30")).value();
+    const ChildProcess child = ChildProcess::spawn(shell("exec sleep 30")).value();
     pid = child.pid();
     EXPECT_EQ(::kill(pid, 0), 0);
   }
@@ -124,7 +124,7 @@ TEST(Process, IsKilledWhenItsOwnerGoes) {
 TEST(Process, OutlivesItsOwnerWhenDetached) {
   pid_t pid = -1;
   {
-    ChildProcess child = ChildProcess::spawn(shell("sleep 30")).value();
+    ChildProcess child = ChildProcess::spawn(shell("exec sleep 30")).value();
     pid = child.pid();
     child.detach();
   }
@@ -144,7 +144,7 @@ TEST(Process, DiesWithItsParentWhenAsked) {
   const TempDir directory = TempDir::create().value();
   const pid_t middle = ::fork();
   if (middle == 0) {
-    SpawnRequest request = shell("sleep 30");
+    SpawnRequest request = shell("exec sleep 30");
     request.die_with_parent = true;
     ChildProcess child = ChildProcess::spawn(request).value();
     static_cast<void>(
@@ -205,14 +205,14 @@ TEST(Process, LeavesNothingBehindWhereItCannotStart) {
 }
 
 TEST(RunCaptured, IsBoundedInTimeAndSize) {
-  EXPECT_EQ(run_captured(shell("sleep 30"), milliseconds(50)).error().code, Code::timeout);
+  EXPECT_EQ(run_captured(shell("exec sleep 30"), milliseconds(50)).error().code, Code::timeout);
   EXPECT_EQ(run_captured(shell("yes"), seconds(20), 1000).error().code, Code::exhausted);
 }
 
 TEST(ProcessStartTime, NamesAProcessForTheLifeOfTheMachine) {
   const std::uint64_t own = process_start_time(::getpid()).value();
   EXPECT_EQ(process_start_time(::getpid()).value(), own);
-  ChildProcess child = ChildProcess::spawn(shell("sleep 30")).value();
+  ChildProcess child = ChildProcess::spawn(shell("exec sleep 30")).value();
   EXPECT_GE(process_start_time(child.pid()).value(), own);
   EXPECT_EQ(process_start_time(99'999'999).error().code, Code::not_found);
 }

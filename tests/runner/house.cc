@@ -104,7 +104,7 @@ void House::open() {
   auto opened =
       runner::ServiceCore::open(config, machine.executor(),
                                 std::make_unique<runner::GitClient>(runner::GitClientOptions{
-                                    .program = guest_path("git_helper_program"),
+                                    .program = program_path("proofhouse"),
                                     .arguments = {"git-helper"},
                                     .local_deadline = std::chrono::seconds(30),
                                     .remote_deadline = std::chrono::seconds(60),

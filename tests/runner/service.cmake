@@ -20,4 +20,4 @@ proofhouse_test(runner_core_test
     service_test.cc
     store_test.cc
   LIBS runner_core runner_http runner_git_client tasks_ingest nlohmann_json::nlohmann_json
-  GUESTS git_helper_program)
+  PROGRAMS proofhouse)

@@ -9,4 +9,4 @@ proofhouse_test(runner_web_test
     web_parts_test.cc
     web_test.cc
   LIBS runner_web runner_git_client tasks_ingest
-  GUESTS git_helper_program)
+  PROGRAMS proofhouse)
