@@ -6,6 +6,7 @@ add_library(tasks_git STATIC
   git.cc
   git_diff.cc
   git_diff_view.cc
+  git_files.cc
   git_history.cc
   git_hunks.cc
   git_notes.cc

@@ -9,4 +9,4 @@ proofhouse_test(tasks_ingest_test
   SOURCES ingest_fixture.cc ingest_patch_test.cc ingest_commit_test.cc
   LIBS tasks_ingest tests_git_fixture)
 
-proofhouse_test(tasks_git_test SOURCES git_test.cc LIBS tests_git_fixture)
+proofhouse_test(tasks_git_test SOURCES git_files_test.cc git_test.cc LIBS tests_git_fixture)
