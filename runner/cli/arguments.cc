@@ -274,6 +274,14 @@ void CommandLine::add_policy() {
   CLI::App* sub = add(*group, "check", "Validate a policy file", check);
   sub->add_option("file", check->file, "Policy (default: proofhouse.yaml)");
   sub->add_flag("--json", check->json, "Problems as one JSON object");
+  auto prove = std::make_shared<PolicyProveCommand>();
+  sub = add(*group, "prove", "Try saboteurs on the head of this repository (needs root)", prove);
+  sub->add_option("--repo", prove->repository, "Repository (default: the one around here)");
+  sub->add_option("--policy", prove->policy_file, "Policy to use instead of the head's own");
+  add_list(sub, "--only", prove->only,
+           "Saboteur by name (default: all); the broken function always");
+  add_list(sub, "--allow-gap", prove->allow_gaps, "Protection that may be missing, by name");
+  sub->add_flag("--json", prove->json, "As one JSON object");
   auto show = std::make_shared<PolicyShowCommand>();
   sub = add_client(*group, "show", "Show what one may edit in a project and what will run", show);
   sub->add_option("project", show->project)->required();

@@ -43,6 +43,7 @@ int run_command(const StatusCommand& command);
 int run_command(const AttestVerifyCommand& command);
 int run_command(const CheckCommand& command);
 int run_command(const PolicyCheckCommand& command);
+int run_command(const PolicyProveCommand& command);
 int run_command(const SandboxRunCommand& command);
 int run_command(const DoctorCommand& command);
 

@@ -162,13 +162,15 @@ struct StatusCommand {
   ServerFlags server;
 };
 
-using Command = std::variant<
-    ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand, ShowCommand,
-    LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand, DecideCommand,
-    CheckCommand, PolicyCheckCommand, PolicyShowCommand, PolicyBacktestCommand, ProjectAddCommand,
-    ProjectListCommand, ProjectFreezeCommand, SandboxRunCommand, DoctorCommand, TokenCreateCommand,
-    TokenRevokeCommand, TokenListCommand, LoginCommand, AttestVerifyCommand, AttestShowCommand,
-    AttestKeyCommand, AuditVerifyCommand, AuditExportCommand, AuditHeadCommand, StatusCommand>;
+using Command =
+    std::variant<ServeCommand, ExecutorCommand, GitHelperCommand, SubmitCommand, WaitCommand,
+                 ShowCommand, LogsCommand, CancelCommand, ListCommand, WhyCommand, RejudgeCommand,
+                 DecideCommand, CheckCommand, PolicyCheckCommand, PolicyProveCommand,
+                 PolicyShowCommand, PolicyBacktestCommand, ProjectAddCommand, ProjectListCommand,
+                 ProjectFreezeCommand, SandboxRunCommand, DoctorCommand, TokenCreateCommand,
+                 TokenRevokeCommand, TokenListCommand, LoginCommand, AttestVerifyCommand,
+                 AttestShowCommand, AttestKeyCommand, AuditVerifyCommand, AuditExportCommand,
+                 AuditHeadCommand, StatusCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

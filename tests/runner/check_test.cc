@@ -1,4 +1,5 @@
-// `proofhouse check` as a user starts it: real repositories, real sandboxes, no server.
+// `proofhouse check` and `policy prove` as a user starts them: real repositories, real sandboxes,
+// no server.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -245,6 +246,58 @@ TEST_F(CheckComparing, CatchesOneWrongRowAndNaNOnBothSides) {
   end = check();
   EXPECT_EQ(end.code, 1) << end.output;
   EXPECT_TRUE(holds(end.output, "NaN, which is never near")) << end.output;
+}
+
+// A project in Python whose only gate is a report that its own test program writes.
+constexpr std::string_view kProved = R"(version: 1
+subject: [src/**]
+limits: {cpus: 1, memory: 256MiB, disk: 64MiB, wall: 60s, idle: 30s, total: 3m}
+steps:
+  test: {run: python3 tests/run.py, report: {tap: report.tap}}
+gates:
+  tests: {kind: tests, steps: [test]}
+)";
+
+constexpr std::string_view kProvedTests = R"py(import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "src"))
+import numbers_of
+
+def test_doubles():
+    assert numbers_of.twice(4) == 8
+
+status = 0
+with open("report.tap", "w") as report:
+    try:
+        test_doubles()
+        report.write("1..1\nok 1 - doubles\n")
+    except Exception:
+        report.write("1..1\nnot ok 1 - doubles\n")
+        status = 1
+sys.exit(status)
+)py";
+
+TEST_F(CheckCommandLine, ProvesWhichSaboteursAPolicyCatchesAndNamesThoseThatPass) {
+  write("proofhouse.yaml", kProved);
+  write("src/numbers_of.py", "def twice(number):\n    return 2 * number\n");
+  write("tests/run.py", kProvedTests);
+  commit("a project in Python");
+  const Ended end = start(tests::program_path("proofhouse"),
+                          {"policy", "prove", "--only", "early exit", "--only", "forged report",
+                           "--only", "deleted test", "--only", "emptied checks"},
+                          false);
+  EXPECT_EQ(end.code, 1) << end.output;
+  EXPECT_TRUE(holds(end.output, "numbers_of.py: twice")) << end.output;
+  EXPECT_TRUE(holds(end.output, "would pass: forged report\n")) << end.output;
+  EXPECT_TRUE(holds(end.output, "prove: 3 caught, 1 would pass, 0 unclear, 1 not applicable"))
+      << end.output;
+}
+
+TEST_F(CheckCommandLine, ProvesNothingOfAHeadThatFailsItsOwnPolicy) {
+  write("src/value", "bad");
+  commit("broken");
+  const Ended end = start(tests::program_path("proofhouse"), {"policy", "prove"}, false);
+  EXPECT_EQ(end.code, 3) << end.output;
+  EXPECT_TRUE(end.output.empty()) << end.output;
 }
 
 }  // namespace
