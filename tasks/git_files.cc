@@ -2,7 +2,11 @@
 
 #include <git2.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tasks/git_diff.h"
 #include "tasks/git_handle.h"

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tasks {
 namespace {
@@ -225,8 +229,8 @@ class CFunctions {
     SourceFunction function{
         .name = tokens_[name].spelling, .body = tokens_[body].end(), .indent = {}};
     function.returns_nothing = before.is("void");
-    for (std::size_t i = type; i-- > 0 && !is_one_of(tokens_[i], {";", "{", "}"});)
-      if (is_one_of(tokens_[i], {"constexpr", "consteval"})) function.is_constant = true;
+    for (std::size_t i = type; i > 0 && !is_one_of(tokens_[i - 1], {";", "{", "}"}); --i)
+      if (is_one_of(tokens_[i - 1], {"constexpr", "consteval"})) function.is_constant = true;
     return function;
   }
 

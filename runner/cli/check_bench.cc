@@ -5,7 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gates/gate.h"
 #include "runner/cli/exit_code.h"

@@ -13,6 +13,7 @@
 #include "runner/cli/check_bench.h"
 #include "runner/cli/check_source.h"
 #include "runner/cli/commands.h"
+#include "runner/cli/exit_code.h"
 #include "runner/cli/prove_report.h"
 #include "runner/cli/session.h"
 #include "runner/cli/terminal.h"

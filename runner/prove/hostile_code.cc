@@ -1,7 +1,11 @@
 #include "runner/prove/hostile_code.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 

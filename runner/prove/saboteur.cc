@@ -1,10 +1,13 @@
 #include "runner/prove/saboteur.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gates/gate.h"
 

@@ -35,7 +35,7 @@ Project sample() {
   gate.name = tasks::GateName("tests");
   gate.steps = {test.name};
   project.policy.gates = {gate};
-  const auto add = [&project](std::string path, std::string_view text, bool is_guarded) {
+  const auto add = [&project](const std::string& path, std::string_view text, bool is_guarded) {
     project.files.push_back({path, std::string(text), is_guarded, tasks::source_language(path)});
   };
   add("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(sum CXX)\n", true);
@@ -132,7 +132,7 @@ TEST(Proof, CountsWhatOwnersMustSeeAsCaughtAndAnErrorAsNothing) {
 
 TEST(Proof, EndsByTheWorstOfItsRows) {
   using runner::cli::ProofEnd;
-  const auto code = [](std::vector<ProofEnd> ends) {
+  const auto code = [](const std::vector<ProofEnd>& ends) {
     runner::cli::Proof proof;
     for (const ProofEnd end : ends) {
       proof.rows.emplace_back();
