@@ -34,8 +34,8 @@ class ConfigReader {
     if (!fields_.open_map(
             root, "the configuration",
             {.names = {"listen", "url", "data", "user", "instance", "executor", "ids", "machine",
-                       "caps", "retention", "disk", "sandbox", "git", "environments"},
-             .later = {"cgroup", "gpus", "keys"}}))
+                       "caps", "retention", "disk", "sandbox", "git", "environments", "gpus"},
+             .later = {"cgroup", "keys"}}))
       return;
     text(root, "listen", 300, config.listen);
     url(root, config.url);
@@ -45,6 +45,7 @@ class ConfigReader {
     path(root, "executor", config.executor_socket);
     ids(root, config);
     machine(root, config);
+    gpus(root, config.gpus);
     caps(root, config.caps);
     retention(root, config.retention);
     disk(root, config);
@@ -125,10 +126,35 @@ class ConfigReader {
 
   void machine(const YamlNode& root, Config& config) {
     const YamlNode* const node =
-        section(root, "machine", {.names = {"cpus", "memory"}, .later = {"gpus"}});
+        section(root, "machine", {.names = {"cpus", "memory"}, .later = {}});
     if (node == nullptr) return;
     integer(*node, "cpus", {0, 4096}, config.max_cpus);
     bytes(*node, "memory", {256LL << 20U, 1LL << 50U}, config.max_memory);
+  }
+
+  void texts(const YamlNode& node, std::string_view key, std::vector<std::string>& out) {
+    const YamlNode* const list = node.find(key);
+    if (list == nullptr || !fields_.open_list(*list, key, 100)) return;
+    out.clear();
+    for (const YamlEntry& entry : list->entries) {
+      std::string read;
+      fields_.read_text(entry.value, key, 4000, read);
+      if (!read.empty()) out.push_back(std::move(read));
+    }
+  }
+
+  void gpus(const YamlNode& root, sandbox::gpu::PoolOptions& out) {
+    const YamlNode* const node = section(
+        root, "gpus",
+        {.names = {"allow", "nvml", "cdi", "devices", "book", "scrub", "burn_in"}, .later = {}});
+    if (node == nullptr) return;
+    texts(*node, "allow", out.inventory.allow);
+    texts(*node, "cdi", out.inventory.cdi);
+    path(*node, "nvml", out.inventory.nvml);
+    path(*node, "devices", out.inventory.devices);
+    path(*node, "book", out.book);
+    path(*node, "scrub", out.scrub);
+    path(*node, "burn_in", out.burn_in);
   }
 
   void caps(const YamlNode& root, Caps& out) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/gpu/options.h"
 #include "sandbox/os/result.h"
 #include "sandbox/os/units.h"
 
@@ -65,6 +66,14 @@ struct Config {
   // mask, 80 % of the memory.
   int max_cpus = 0;         // 0..4096
   os::Bytes max_memory{0};  // 256MiB and more
+  // gpus: which GPUs are leased to steps, and where they are found.
+  //   gpus.allow: UUIDs of GPUs and MIG instances; left out: all of the machine
+  //   gpus.nvml: NVIDIA's management library; left out: libnvidia-ml.so.1 of the loader
+  //   gpus.cdi: CDI specifications, files or directories; [/etc/cdi, /var/run/cdi]
+  //   gpus.devices: where the device nodes lie; /dev
+  //   gpus.book: directory of the machine's book of leases; /var/lib/proofhouse-gpus
+  //   gpus.scrub, gpus.burn_in: programs; gpu_scrub and gpu_burn_in beside ours where built
+  sandbox::gpu::PoolOptions gpus;
   Caps caps;
   Retention retention;
   // disk.high_water: share of the data's file system in use at which new tasks are refused, in

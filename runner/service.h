@@ -13,6 +13,7 @@
 #include "runner/page_values.h"
 #include "runner/proof_values.h"
 #include "runner/service_values.h"
+#include "sandbox/gpu/lease.h"
 #include "tasks/diff_view.h"
 
 namespace runner {
@@ -128,6 +129,13 @@ class Service {
 
   virtual Readiness readiness() = 0;
   virtual Answer<MachineView> machine(const Actor& actor) = 0;
+  // The GPUs of the machine as they are now; empty where there is none.
+  virtual Answer<std::vector<sandbox::gpu::GpuStatus>> gpus(const Actor& actor) = 0;
+  // Takes a GPU out of service after its present lease (an administrator's), or back into it; a
+  // quarantined one gets its burn-in then. What it is afterwards.
+  virtual Answer<sandbox::gpu::GpuStatus> cordon_gpu(const Actor& actor, const std::string& uuid,
+                                                     bool is_cordoned,
+                                                     const std::string& reason) = 0;
 };
 
 }  // namespace runner

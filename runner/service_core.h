@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,9 @@ class ServiceCore final : public Service {
 
   Readiness readiness() override;
   Answer<MachineView> machine(const Actor& actor) override;
+  Answer<std::vector<sandbox::gpu::GpuStatus>> gpus(const Actor& actor) override;
+  Answer<sandbox::gpu::GpuStatus> cordon_gpu(const Actor& actor, const std::string& uuid,
+                                             bool is_cordoned, const std::string& reason) override;
 
  private:
   struct Flights;
@@ -122,6 +126,8 @@ class ServiceCore final : public Service {
   Answer<store::ProjectRow> visible_project(const Actor& actor, const std::string& name);
   Answer<store::TaskRow> visible_task(const Actor& actor, const std::string& id);
   Answer<TaskView> view_of(const store::TaskRow& task);
+  // Why a running task waits; nothing where none of its steps waits for a GPU.
+  Answer<std::optional<Why>> why_gpus(const std::string& task);
   os::Result<TaskView> read_view(store::Database& database, const store::TaskRow& task);
   os::Result<tasks::Evidence> evidence_of(const store::TaskRow& task);
   Answer<Submitted> replay(const store::KeyRow& row, const std::string& body);

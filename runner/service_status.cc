@@ -103,6 +103,7 @@ Answer<Why> ServiceCore::why(const Actor& actor, const std::string& id) {
       const std::string since = attempts.empty() ? task.updated_at : attempts.back().started_at;
       if (!task.cancel_by.empty())
         return Why{"cancelling", "it is being cancelled", "nothing: wait"};
+      if (const auto gpu = ASK(why_gpus(id))) return *gpu;
       return Why{"running",
                  "its steps run since " + since + " (attempt " + std::to_string(task.fence) + ")",
                  "follow its events or a step's log"};

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/gpu/desk.h"
 #include "sandbox/wire.h"
 
 namespace runner {
@@ -52,6 +53,12 @@ json run_of(const tasks::RunRecord& run) {
                        {"sha256", report.raw_sha256},
                        {"parsed_sha256", report.parsed_sha256}});
   value["reports"] = std::move(reports);
+  if (run.gpu) {
+    value["gpu"] =
+        sandbox::gpu::to_json(sandbox::gpu::LeaseEnd{run.gpu->uses, run.gpu->driver, {}});
+    value["gpu"].erase("fault");
+    value["gpu"]["wait_ms"] = run.gpu->wait_ms;
+  }
   return value;
 }
 

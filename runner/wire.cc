@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/gpu/desk.h"
 #include "sandbox/wire.h"
 
 namespace runner {
@@ -206,6 +207,16 @@ std::string to_wire(const Backtest& backtest) {
                     {"gate", text_or_null(row.gate)},
                     {"words", row.words}});
   return sandbox::dump_json({{"policy_sha256", backtest.policy_sha256}, {"tasks", rows}});
+}
+
+std::string to_wire(const sandbox::gpu::GpuStatus& gpu) {
+  return sandbox::dump_json(sandbox::gpu::to_json(gpu));
+}
+
+std::string to_wire(const std::vector<sandbox::gpu::GpuStatus>& gpus) {
+  json list = json::array();
+  for (const sandbox::gpu::GpuStatus& gpu : gpus) list.push_back(sandbox::gpu::to_json(gpu));
+  return sandbox::dump_json({{"gpus", std::move(list)}});
 }
 
 std::string to_wire(const Readiness& readiness) {

@@ -26,6 +26,8 @@ struct PublicKeyView {
   std::string pem;
 };
 std::string to_wire(const PublicKeyView& key);
+std::string to_wire(const sandbox::gpu::GpuStatus& gpu);
+std::string to_wire(const std::vector<sandbox::gpu::GpuStatus>& gpus);  // {gpus:[…]}
 
 // A problem document (RFC 9457) with code, next_step, retryable, errors[] and the extra members.
 std::string problem_to_wire(const ServiceError& error, int status);
@@ -48,5 +50,6 @@ struct TokenRequest {
   std::chrono::seconds lifetime{0};  // 0: the configured default
 };
 Answer<TokenRequest> token_request_from_wire(std::string_view json);
+Answer<std::string> cordon_reason_from_wire(std::string_view json);  // {reason?}; empty: {}
 
 }  // namespace runner

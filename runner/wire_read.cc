@@ -285,6 +285,16 @@ Answer<Grant> grant_from_wire(std::string_view text) {
   return grant;
 }
 
+Answer<std::string> cordon_reason_from_wire(std::string_view text) {
+  if (text.empty()) return std::string();
+  const Answer<json> object = parse_object(text);
+  if (!object) return std::unexpected(object.error());
+  Reader reader(*object, "");
+  std::string reason = reader.text("reason", 300);
+  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
+  return reason;
+}
+
 Answer<TokenRequest> token_request_from_wire(std::string_view text) {
   const Answer<json> object = parse_object(text);
   if (!object) return std::unexpected(object.error());

@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include "sandbox/cgroup.h"
+
 namespace sandbox {
 namespace {
 
@@ -78,6 +80,19 @@ std::int64_t group_counter(int directory, const std::string& name, std::string_v
       number = leading_number(line.substr(key.size() + 1), 0);
   });
   return number;
+}
+
+std::int64_t group_cpu_us(const CgroupHost& host, const std::string& path) {
+  for (const CgroupHost::Hierarchy& hierarchy : host.hierarchies()) {
+    const bool is_account = hierarchy.has("cpuacct");
+    if (!hierarchy.is_unified() && !is_account) continue;
+    const os::Result<os::Fd> group = open_group(hierarchy.directory(path));
+    if (!group) return 0;
+    return is_account && !hierarchy.is_unified()
+               ? group_number(group->get(), "cpuacct.usage") / 1000
+               : group_counter(group->get(), "cpu.stat", "usage_usec");
+  }
+  return 0;
 }
 
 bool has_word(std::string_view words, std::string_view word) {

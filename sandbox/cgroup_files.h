@@ -13,6 +13,8 @@
 
 namespace sandbox {
 
+class CgroupHost;
+
 // The directory of a group; not_found where there is none.
 os::Result<os::Fd> open_group(const std::string& path);
 
@@ -35,6 +37,9 @@ std::vector<std::string> group_tree(const std::string& path);
 // Process ids in the group and all below it, without our own; several times, once or never for one
 // that moves meanwhile.
 std::vector<pid_t> group_processes(const std::string& path);
+
+// CPU time that a group has used, all below it included, in microseconds; 0 where it is not there.
+std::int64_t group_cpu_us(const CgroupHost& host, const std::string& path);
 
 // Keeps every program in `directory` (a v2 group) from all devices but null, zero, full, random,
 // urandom, tty and `devices`, with a BPF_PROG_TYPE_CGROUP_DEVICE program (man 2 bpf). Needs root.

@@ -100,6 +100,7 @@ class Execution {
     const std::vector<RunRecord> carried =
         TRY(load_carried(plan_, context_.attempt_directory, store));
     evidence_.runs = carried;
+    sandbox::gpu::DeskClient gpus{os::Fd(context_.executor_fd)};
     StepRunner runner({.plan = plan_,
                        .policy = policy,
                        .jail = jail,
@@ -107,6 +108,7 @@ class Execution {
                        .events = events,
                        .attempt_directory = context_.attempt_directory,
                        .cancel_fd = context_.cancel_fd,
+                       .gpus = gpus,
                        .deadline = steady_clock::now() + policy.total},
                       carried);
     for (int runs = 0; runs < kMaxRuns; ++runs) {
@@ -280,6 +282,7 @@ os::Result<AttemptEnd> run_attempt(const AttemptContext& context, sandbox::JailC
   os::failpoint("claimed");
   Evidence evidence = begin_evidence(context, plan);
   const os::Result<void> done = execute(context, plan, jail, evidence);
+  if (!done && done.error().code == os::Code::cancelled) evidence.status = AttemptStatus::cancelled;
   if (!done && evidence.status == AttemptStatus::completed) {
     evidence.status = AttemptStatus::infra;
     evidence.infra = InfraFault{.step = "attempt",

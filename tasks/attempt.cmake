@@ -7,6 +7,7 @@ add_library(tasks_attempt STATIC
   output_manifest.cc
   pair_conditions.cc
   step_compare.cc
+  step_gpus.cc
   step_runner.cc)
 target_link_libraries(tasks_attempt PUBLIC tasks sandbox PRIVATE project_warnings
   project_sanitizers)

@@ -38,6 +38,7 @@ using Planner = std::function<Instruction(const Policy&, const Evidence&)>;
 struct AttemptContext {
   int attempt_directory = -1;  // attempts/<id>/<fence>, ours to write
   int cancel_fd = -1;          // readable: stop
+  int executor_fd = -1;        // where GPUs are leased (sandbox/gpu/desk.h); taken; -1: nowhere
   std::string version;         // of this program
   Planner planner;
 };

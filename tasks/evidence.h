@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/gpu/lease.h"
 #include "sandbox/request.h"
 #include "tasks/change.h"
 #include "tasks/comparison.h"
@@ -85,6 +86,14 @@ struct LogRecord {
   bool operator==(const LogRecord&) const = default;
 };
 
+// What a run had of GPUs.
+struct GpuRecord {
+  std::string driver;        // version
+  std::int64_t wait_ms = 0;  // until the GPUs were there; no part of the run's time
+  std::vector<sandbox::gpu::GpuUse> uses;
+  bool operator==(const GpuRecord&) const = default;
+};
+
 struct RunRecord {
   RunKey key;
   std::string id;        // plain name of the run in its attempt, "r0001"
@@ -97,6 +106,7 @@ struct RunRecord {
   LogRecord log;
   std::vector<ReportRecord> reports;
   std::vector<OutputRecord> outputs;
+  std::optional<GpuRecord> gpu;  // of a step that asks for GPUs
   std::string level = "full";
   std::vector<std::string> gaps;
   // Of the machine while a benchmark ran: steal_ms (time that the hypervisor took from its CPUs),

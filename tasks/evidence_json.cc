@@ -68,6 +68,46 @@ struct Fields<LogRecord> {
 };
 
 template <>
+struct Fields<sandbox::gpu::GpuTelemetry> {
+  static void visit(auto& archive, auto& sum) {
+    archive("samples", sum.samples);
+    archive("held_ms", sum.held_ms);
+    archive("busy_ms", sum.busy_ms);
+    archive("starved_ms", sum.starved_ms);
+    archive("idle_ms", sum.idle_ms);
+    archive("utilisation_peak_percent", sum.utilisation_peak_percent);
+    archive("memory_peak", sum.memory_peak);
+    archive("power_mean_mw", sum.power_mean_mw);
+    archive("power_peak_mw", sum.power_peak_mw);
+    archive("energy_mj", sum.energy_mj);
+    archive("sm_clock_min_mhz", sum.sm_clock_min_mhz);
+    archive("sm_clock_max_mhz", sum.sm_clock_max_mhz);
+    archive("memory_clock_max_mhz", sum.memory_clock_max_mhz);
+    archive("temperature_peak_c", sum.temperature_peak_c);
+    archive("throttled", sum.throttled);
+  }
+};
+
+template <>
+struct Fields<sandbox::gpu::GpuUse> {
+  static void visit(auto& archive, auto& use) {
+    archive("uuid", use.uuid);
+    archive("name", use.name);
+    archive("telemetry", use.telemetry);
+    archive("xids", use.xids);
+  }
+};
+
+template <>
+struct Fields<GpuRecord> {
+  static void visit(auto& archive, auto& gpu) {
+    archive("driver", gpu.driver);
+    archive("wait_ms", gpu.wait_ms);
+    archive("uses", gpu.uses);
+  }
+};
+
+template <>
 struct Fields<RunRecord> {
   static void visit(auto& archive, auto& run) {
     archive("key", run.key);
@@ -84,6 +124,7 @@ struct Fields<RunRecord> {
     archive("level", run.level);
     archive("gaps", run.gaps);
     archive.added("disturbances", run.disturbances);
+    archive.added("gpu", run.gpu);
   }
 };
 

@@ -60,6 +60,9 @@ struct Need {
   bool operator==(const Need&) const = default;
 };
 
+// How long the steps of one attempt may wait for GPUs in all. Such waiting is no part of any limit.
+inline constexpr std::chrono::milliseconds kMostGpuWait{std::chrono::hours(1)};
+
 struct GpuSpec {
   int count = 1;
   os::Bytes min_memory;

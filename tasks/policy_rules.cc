@@ -95,6 +95,11 @@ void check_interactions(const Policy& policy, const Step& step, Breaches& breach
   if (partners.size() > 1)
     breaches.push_back({"steps." + step.name.str() + ".needs",
                         "a step is joined with one step that interacts, not with several"});
+  // Two attempts that each hold some GPUs and wait for those of the other would wait for ever.
+  if (step.gpu &&
+      std::ranges::any_of(partners, [](const Step* one) { return one->gpu.has_value(); }))
+    breaches.push_back({"steps." + step.name.str() + ".gpu",
+                        "of a step that interacts and its judge only one may ask for GPUs"});
 }
 
 // A step that interacts has one partner, which speaks for both.

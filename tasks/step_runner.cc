@@ -93,7 +93,9 @@ std::map<std::string, std::string> event_data(const RunKey& key, const std::stri
 }  // namespace
 
 StepRunner::StepRunner(StepRunnerContext context, const std::vector<RunRecord>& carried)
-    : context_(context), base_is_carried_(!carried.empty()) {}
+    : context_(context),
+      base_is_carried_(!carried.empty()),
+      gpus_(context.gpus, context.events, context.cancel_fd) {}
 
 std::string StepRunner::next_id() {
   std::string digits = std::to_string(++counter_);
@@ -177,7 +179,7 @@ os::Result<std::string> StepRunner::source_of(const RunKey& key, const Need& nee
 
 os::Result<StepRunner::Prepared> StepRunner::prepare(const RunKey& key, const Step& step, int order,
                                                      const std::vector<std::string>& only) {
-  Prepared prepared;
+  Prepared prepared{.step = &step, .record = {}, .request = {}};
   RunRecord& record = prepared.record;
   record.key = key;
   record.id = next_id();
@@ -189,7 +191,6 @@ os::Result<StepRunner::Prepared> StepRunner::prepare(const RunKey& key, const St
     record.seed = seed;
   }
   prepared.request = TRY(request_for(key, step, record.id, record.seed, only));
-  context_.events.append("run.started", event_data(key, record.id));
   return prepared;
 }
 
@@ -205,33 +206,49 @@ os::Result<std::vector<RunRecord>> StepRunner::run(const RunKey& key, int order,
     other.side = key.of;
     other.step = partner->name;
     beside = TRY(prepare(other, *partner, order, only));
-    main.request.beside = {beside->request};
   }
-  const MachineWatch watch(context_.plan.cpus);
-  const sandbox::RunResult result = TRY_CONTEXT(context_.jail.run(main.request, context_.cancel_fd),
-                                                "run step " + step->name.str());
+  const sandbox::RunResult result = TRY(execute(main, beside ? &*beside : nullptr));
   if (result.beside.size() != main.request.beside.size())
     return os::fail(os::Code::corrupt, "the jail answered for another number of runs");
-  if (key.pair) main.record.disturbances = watch.disturbances();
   std::vector<RunRecord> records;
-  if (beside) records.push_back(TRY(take(std::move(*beside), *partner, result.beside.front())));
-  records.push_back(TRY(take(std::move(main), *step, result)));
+  if (beside) records.push_back(TRY(take(std::move(*beside), result.beside.front())));
+  records.push_back(TRY(take(std::move(main), result)));
   return records;
 }
 
-os::Result<RunRecord> StepRunner::take(Prepared prepared, const Step& step,
-                                       const sandbox::RunResult& result) {
+os::Result<sandbox::RunResult> StepRunner::execute(Prepared& main, Prepared* beside) {
+  std::vector<Prepared*> runs{&main};
+  if (beside != nullptr) runs.push_back(beside);
+  // At most one of two asks (policy_rules.cc): no attempt waits for GPUs while it holds others.
+  for (Prepared* const run : runs)
+    context_.deadline += TRY(gpus_.lease(*run->step, run->request, run->record));
+  if (beside != nullptr) main.request.beside = {beside->request};
+  for (const Prepared* const run : runs)
+    context_.events.append("run.started", event_data(run->record.key, run->record.id));
+  const MachineWatch watch(context_.plan.cpus);
+  os::Result<sandbox::RunResult> result = context_.jail.run(main.request, context_.cancel_fd);
+  if (main.record.key.pair) main.record.disturbances = watch.disturbances();
+  os::Result<void> ended;
+  for (Prepared* const run : runs)
+    if (os::Result<void> end = gpus_.end(run->record); !end) ended = std::move(end);
+  sandbox::RunResult done = TRY_CONTEXT(std::move(result), "run step " + main.step->name.str());
+  TRY(ended);
+  return done;
+}
+
+os::Result<RunRecord> StepRunner::take(Prepared prepared, const sandbox::RunResult& result) {
   RunRecord record = std::move(prepared.record);
   const RunKey& key = record.key;
   record.outcome = result.outcome;
   record.limits_hit = result.limits_hit;
   record.usage = result.usage;
-  record.level = result.level;
-  record.gaps = result.gaps;
+  // Those of its GPUs are there already.
+  record.level = record.gaps.empty() ? result.level : "reduced";
+  record.gaps.insert(record.gaps.end(), result.gaps.begin(), result.gaps.end());
   TRY(take_log(result, record));
   if (result.outcome.kind != sandbox::OutcomeKind::setup_failed &&
       result.outcome.kind != sandbox::OutcomeKind::cancelled) {
-    TRY(take_reports(step, result, record));
+    TRY(take_reports(*prepared.step, result, record));
     TRY(take_outputs(result, record));
   }
   if (!key.rerun) run_ids_[key] = record.id;

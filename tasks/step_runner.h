@@ -13,6 +13,7 @@
 #include "tasks/evidence.h"
 #include "tasks/evidence_store.h"
 #include "tasks/plan.h"
+#include "tasks/step_gpus.h"
 
 namespace tasks {
 
@@ -25,6 +26,7 @@ struct StepRunnerContext {
   EventLog& events;
   int attempt_directory = -1;
   int cancel_fd = -1;  // readable: cancel
+  sandbox::gpu::DeskClient& gpus;
   std::chrono::steady_clock::time_point deadline;
 };
 
@@ -63,12 +65,16 @@ class StepRunner {
                                               const std::vector<std::string>& only);
   // A record with its id and seed, and what the jail is asked for it.
   struct Prepared {
+    const Step* step = nullptr;  // of the policy
     RunRecord record;
     sandbox::RunRequest request;
   };
   os::Result<Prepared> prepare(const RunKey& key, const Step& step, int order,
                                const std::vector<std::string>& only);
-  os::Result<RunRecord> take(Prepared prepared, const Step& step, const sandbox::RunResult& result);
+  // Runs it, joined with `beside` (nullptr: alone), with the GPUs that they ask for: these are
+  // given back however the run ends.
+  os::Result<sandbox::RunResult> execute(Prepared& main, Prepared* beside);
+  os::Result<RunRecord> take(Prepared prepared, const sandbox::RunResult& result);
   os::Result<void> take_log(const sandbox::RunResult& result, RunRecord& record);
   os::Result<void> take_reports(const Step& step, const sandbox::RunResult& result,
                                 RunRecord& record);
@@ -89,6 +95,7 @@ class StepRunner {
   // mixed get the same inputs, so they can be compared.
   std::map<std::pair<StepName, std::optional<int>>, std::string> seeds_;
   int counter_ = 0;
+  StepGpus gpus_;
 };
 
 }  // namespace tasks

@@ -6,6 +6,7 @@
 // Answers by result.json (see tasks/evidence.h), events.jsonl and evidence/ below its directory.
 // SIGTERM cancels. Exit: 0 the result is there; 75 another execution owns the directory; 1 no
 // result could be written (the reason is on standard error, which is attempt.log).
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -42,6 +43,9 @@ os::Fd cancel_signal() {
   return os::Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+// A descriptor that may not have been given.
+int given(int number) { return ::fcntl(number, F_SETFD, FD_CLOEXEC) == 0 ? number : -1; }
+
 }  // namespace
 
 int main() {
@@ -49,6 +53,7 @@ int main() {
   sandbox::JailClient jail{os::Fd(sandbox::kSocketFd)};
   const tasks::AttemptContext context{.attempt_directory = sandbox::kAttemptDirFd,
                                       .cancel_fd = cancel.get(),
+                                      .executor_fd = given(sandbox::kExecutorFd),
                                       .version = runner::kVersion,
                                       .planner = plan_next};
   const os::Result<tasks::AttemptEnd> end = tasks::run_attempt(context, jail);

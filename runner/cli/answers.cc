@@ -184,6 +184,25 @@ os::Result<std::vector<ProjectAnswer>> read_projects(std::string_view text) {
   return projects;
 }
 
+os::Result<std::vector<GpuAnswer>> read_gpus(std::string_view text) {
+  const json object = TRY(parse_object(text));
+  std::vector<GpuAnswer> gpus;
+  for (const View& view : View(object).list("gpus"))
+    gpus.push_back({.uuid = view.text("uuid"),
+                    .name = view.text("name"),
+                    .state = view.text("state"),
+                    .reason = view.text("reason"),
+                    .owner = view.text("owner"),
+                    .memory = view.number("memory"),
+                    .uses = view.number("uses"),
+                    .is_cordoned = view.flag("cordoned")});
+  return gpus;
+}
+
+std::string cordon_body(const std::string& reason) {
+  return sandbox::dump_json({{"reason", reason}});
+}
+
 os::Result<std::vector<MachineAnswer>> read_machines(std::string_view text) {
   const json object = TRY(parse_object(text));
   std::vector<MachineAnswer> machines;

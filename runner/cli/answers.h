@@ -77,6 +77,15 @@ struct MachineAnswer {
 };
 os::Result<std::vector<MachineAnswer>> read_machines(std::string_view json);
 
+struct GpuAnswer {
+  std::string uuid, name, state, reason, owner;
+  std::int64_t memory = 0, uses = 0;
+  bool is_cordoned = false;
+};
+os::Result<std::vector<GpuAnswer>> read_gpus(std::string_view json);
+// The body of a cordon: {reason}.
+std::string cordon_body(const std::string& reason);
+
 struct ReadyAnswer {
   bool ready = false;
   std::vector<std::string> problems;

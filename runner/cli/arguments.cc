@@ -62,6 +62,7 @@ class CommandLine {
   void add_token();
   void add_attest();
   void add_audit();
+  void add_gpu();
   void add_local();
 
   CLI::App app_{"Checks changes of autonomous coding agents, and lands what was tested.",
@@ -113,6 +114,7 @@ CommandLine::CommandLine() {
   add_token();
   add_attest();
   add_audit();
+  add_gpu();
   add_local();
 }
 
@@ -374,10 +376,29 @@ void CommandLine::add_audit() {
              std::make_shared<AuditHeadCommand>());
 }
 
+void CommandLine::add_gpu() {
+  CLI::App* const group = add_group("gpu", "GPUs of the server's machine");
+  add_client(*group, "list", "Show each GPU, its state and why it is not leased",
+             std::make_shared<GpuListCommand>());
+  for (const bool is_cordoned : {true, false}) {
+    auto options = std::make_shared<GpuCordonCommand>();
+    options->is_cordoned = is_cordoned;
+    CLI::App* const sub = add_client(
+        *group, is_cordoned ? "cordon" : "uncordon",
+        is_cordoned ? "Lease a GPU no more once its present lease is over (administrators)"
+                    : "Lease it again; a quarantined one is tested now (administrators)",
+        options);
+    sub->add_option("uuid", options->uuid, "UUID of the GPU or MIG instance")->required();
+    if (is_cordoned) sub->add_option("--reason", options->reason, "Shown to whoever asks");
+  }
+}
+
 void CommandLine::add_local() {
   auto doctor = std::make_shared<DoctorCommand>();
-  add(app_, "doctor", "Say what this machine lets a sandbox enforce, and how to mend it", doctor)
-      ->add_flag("--json", doctor->json, "As one JSON object");
+  CLI::App* const check = add(
+      app_, "doctor", "Say what this machine lets a sandbox enforce, and how to mend it", doctor);
+  check->add_flag("--json", doctor->json, "As one JSON object");
+  check->add_option("--config", doctor->config, "Configuration file (YAML): which GPUs");
   CLI::App* const group = add_group("sandbox", "The sandbox by itself");
   // Its options stand in front of a command line of somebody else: sandbox_run.h reads them.
   auto run = std::make_shared<SandboxRunCommand>();

@@ -38,6 +38,8 @@ int run_command(const AuditVerifyCommand& command);
 int run_command(const AuditExportCommand& command);
 int run_command(const AuditHeadCommand& command);
 int run_command(const StatusCommand& command);
+int run_command(const GpuListCommand& command);
+int run_command(const GpuCordonCommand& command);
 
 // Without a server.
 int run_command(const AttestVerifyCommand& command);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "runner/cli/gpu_options.h"
 #include "runner/cli/policy_options.h"
 #include "runner/cli/proof_options.h"
 #include "runner/cli/server_address.h"
@@ -137,6 +138,7 @@ struct SandboxRunCommand {
 };
 
 struct DoctorCommand {
+  std::string config;  // path; empty: the usual place
   bool json = false;
 };
 
@@ -170,7 +172,7 @@ using Command =
                  ProjectFreezeCommand, SandboxRunCommand, DoctorCommand, TokenCreateCommand,
                  TokenRevokeCommand, TokenListCommand, LoginCommand, AttestVerifyCommand,
                  AttestShowCommand, AttestKeyCommand, AuditVerifyCommand, AuditExportCommand,
-                 AuditHeadCommand, StatusCommand>;
+                 AuditHeadCommand, StatusCommand, GpuListCommand, GpuCordonCommand>;
 
 // Asked for with --help or --version: for standard output.
 struct Help {

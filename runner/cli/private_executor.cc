@@ -51,6 +51,7 @@ os::Result<ExecutorOptions> executor_options(const Config& config, uid_t uid, gi
   options.read_only_paths = config.read_only_paths;
   options.max_cpus = config.max_cpus;
   options.max_memory = config.max_memory;
+  options.gpus = config.gpus;
   options.version = kVersion;
   return options;
 }
@@ -101,6 +102,13 @@ std::string encode_executor_options(const ExecutorOptions& options) {
                              {"read_only_paths", options.read_only_paths},
                              {"max_cpus", options.max_cpus},
                              {"max_memory", options.max_memory.count},
+                             {"gpu_nvml", options.gpus.inventory.nvml},
+                             {"gpu_cdi", options.gpus.inventory.cdi},
+                             {"gpu_devices", options.gpus.inventory.devices},
+                             {"gpu_allow", options.gpus.inventory.allow},
+                             {"gpu_book", options.gpus.book},
+                             {"gpu_scrub", options.gpus.scrub},
+                             {"gpu_burn_in", options.gpus.burn_in},
                              {"version", options.version}});
 }
 
@@ -121,6 +129,13 @@ os::Result<ExecutorOptions> decode_executor_options(std::string_view text) {
     json.at("read_only_paths").get_to(options.read_only_paths);
     json.at("max_cpus").get_to(options.max_cpus);
     json.at("max_memory").get_to(options.max_memory.count);
+    json.at("gpu_nvml").get_to(options.gpus.inventory.nvml);
+    json.at("gpu_cdi").get_to(options.gpus.inventory.cdi);
+    json.at("gpu_devices").get_to(options.gpus.inventory.devices);
+    json.at("gpu_allow").get_to(options.gpus.inventory.allow);
+    json.at("gpu_book").get_to(options.gpus.book);
+    json.at("gpu_scrub").get_to(options.gpus.scrub);
+    json.at("gpu_burn_in").get_to(options.gpus.burn_in);
     json.at("version").get_to(options.version);
   } catch (const nlohmann::json::exception& error) {
     return os::fail(os::Code::invalid, error.what());

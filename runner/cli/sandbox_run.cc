@@ -16,9 +16,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "runner/cli/sandbox_gpus.h"
 #include "runner/cli/terminal.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/environment.h"
+#include "sandbox/gpu/desk.h"
+#include "sandbox/gpu/health.h"
 #include "sandbox/host.h"
 #include "sandbox/jail_client.h"
 #include "sandbox/os/files.h"
@@ -40,6 +43,7 @@ struct Report {
   RunResult result;
   std::string head;
   std::string tail;
+  std::optional<sandbox::gpu::LeaseEnd> gpus;
 };
 
 // SIGINT and SIGTERM as a descriptor; they stay blocked until the end of the program.
@@ -88,7 +92,8 @@ void follow(const std::string& path, const std::stop_token& stop) {
 // A jail of our own, with all that it needs and leaves.
 class PrivateJail {
  public:
-  static os::Result<std::unique_ptr<PrivateJail>> start(const SandboxRunOptions& options) {
+  static os::Result<std::unique_ptr<PrivateJail>> start(const SandboxRunOptions& options,
+                                                        const GpuOptionsReader& gpu_options) {
     std::unique_ptr<PrivateJail> made(new PrivateJail);
     PrivateJail& jail = *made;
     jail.directory_.emplace(TRY(os::TempDir::create("proofhouse-run")));
@@ -100,6 +105,16 @@ class PrivateJail {
     sandbox::JailStart request;
     request.program = TRY(os::program_directory()) + "/jail";
     request.bounds = TRY(jail.bounds(options));
+    if (options.gpus > 0) {
+      sandbox::gpu::PoolOptions gpus = TRY(gpu_options(options.config));
+      gpus.may_skip_scrub =
+          gpus.may_skip_scrub ||
+          std::ranges::find(options.allow_gaps, "gpu_scrub") != options.allow_gaps.end();
+      jail.gpus_ = TRY_CONTEXT(
+          SandboxGpus::open(std::move(gpus), jail.directory_->path() + "/grants"), "--gpu");
+      request.bounds.driver_files = jail.gpus_->driver_files();
+      request.grants = jail.gpus_->grants();
+    }
     request.attempt_directory = attempt.get();
     request.directory = workspace.get();
     for (const sandbox::IdSlot& slot : jail.slots_) request.held.push_back(slot.lock_fd());
@@ -114,6 +129,18 @@ class PrivateJail {
   ~PrivateJail() { static_cast<void>(close().has_value()); }
 
   sandbox::JailClient& client() { return *client_; }
+
+  // Gives `count` GPUs to the run; the gaps of that.
+  os::Result<std::vector<std::string>> lease_gpus(int count, sandbox::RunRequest& request) {
+    if (!gpus_) return std::vector<std::string>();
+    const pid_t pid = process_->pid();
+    const sandbox::gpu::HolderProcess holder{pid, TRY(os::process_start_time(pid))};
+    return TRY_CONTEXT(gpus_->lease(count, holder, prefix_ + "/" + kRun, request), "--gpu").gaps;
+  }
+  os::Result<std::optional<sandbox::gpu::LeaseEnd>> release_gpus() {
+    if (!gpus_) return std::nullopt;
+    return TRY_CONTEXT(gpus_->release(), "--gpu");
+  }
 
   // Path of a file of the run, of whatever the jail left there.
   std::string file(const std::string& name) const {
@@ -159,6 +186,7 @@ class PrivateJail {
   std::string prefix_ = "proofhouse-" + os::random_hex(4);
   std::vector<sandbox::IdSlot> slots_;
   std::optional<os::TempDir> directory_;
+  std::unique_ptr<SandboxGpus> gpus_;
   std::optional<os::ChildProcess> process_;
   std::optional<sandbox::JailClient> client_;
 };
@@ -210,11 +238,11 @@ os::Result<void> take_out(const RunResult& result, const PrivateJail& jail,
   return {};
 }
 
-os::Result<Report> execute(const SandboxRunOptions& options) {
+os::Result<Report> execute(const SandboxRunOptions& options, const GpuOptionsReader& gpu_options) {
   if (!options.out.empty() && std::filesystem::exists(options.out))
     return os::fail(os::Code::conflict, "--out: " + options.out + " exists already");
   const os::Fd cancel = TRY(cancel_descriptor());
-  const std::unique_ptr<PrivateJail> jail = TRY(PrivateJail::start(options));
+  const std::unique_ptr<PrivateJail> jail = TRY(PrivateJail::start(options, gpu_options));
   Report report;
   {
     std::jthread follower;
@@ -227,7 +255,12 @@ os::Result<Report> execute(const SandboxRunOptions& options) {
     workspace.disk = options.limits.disk;
     workspace.inodes = options.limits.inodes;
     TRY(jail->client().open_workspace(workspace));
-    report.result = TRY(jail->client().run(request_of(options), cancel.get()));
+    sandbox::RunRequest request = request_of(options);
+    const std::vector<std::string> gaps = TRY(jail->lease_gpus(options.gpus, request));
+    report.result = TRY(jail->client().run(request, cancel.get()));
+    report.gpus = TRY(jail->release_gpus());
+    if (!gaps.empty()) report.result.level = "reduced";
+    report.result.gaps.insert(report.result.gaps.end(), gaps.begin(), gaps.end());
   }
   const std::size_t most = options.limits.keep.count;
   if (options.json && report.result.head_bytes > 0)
@@ -240,7 +273,7 @@ os::Result<Report> execute(const SandboxRunOptions& options) {
 
 void show_json(const Report& report) {
   const RunResult& result = report.result;
-  const nlohmann::json object{
+  nlohmann::json object{
       {"schema", 1},
       {"outcome", sandbox::to_json(result.outcome)},
       {"limits_hit", sandbox::to_json(result.limits_hit)},
@@ -248,7 +281,21 @@ void show_json(const Report& report) {
       {"output", {{"head", report.head}, {"tail", report.tail}, {"bytes", result.output_bytes}}},
       {"level", result.level},
       {"gaps", result.gaps}};
+  if (report.gpus) object["gpus"] = sandbox::gpu::to_json(*report.gpus);
   print_json(sandbox::dump_json(object));
+}
+
+void show_gpus(const sandbox::gpu::LeaseEnd& end) {
+  for (const sandbox::gpu::GpuUse& use : end.uses) {
+    say(fmt::format("{}: held {} ms, busy {} ms, starved {} ms, idle {} ms, {} MiB at most",
+                    use.uuid, use.telemetry.held_ms, use.telemetry.busy_ms,
+                    use.telemetry.starved_ms, use.telemetry.idle_ms,
+                    use.telemetry.memory_peak >> 20));
+    for (const int xid : use.xids)
+      say(fmt::format("{}: Xid {} ({})", use.uuid, xid,
+                      sandbox::gpu::xid_class_name(sandbox::gpu::classify_xid(xid))));
+  }
+  if (!end.fault.empty()) say("the GPU failed meanwhile: " + end.fault);
 }
 
 void show_text(const Report& report) {
@@ -265,6 +312,7 @@ void show_text(const Report& report) {
   if (result.usage.left_behind > 0)
     say(fmt::format("{} processes were left behind and killed", result.usage.left_behind));
   for (const std::string& gap : result.gaps) say("not enforced here: " + gap);
+  if (report.gpus) show_gpus(*report.gpus);
 }
 
 int exit_status(const sandbox::Outcome& outcome) {
@@ -287,12 +335,12 @@ int exit_status(const sandbox::Outcome& outcome) {
 
 }  // namespace
 
-int run_sandbox(const SandboxRunOptions& options) {
+int run_sandbox(const SandboxRunOptions& options, const GpuOptionsReader& gpu_options) {
   if (::geteuid() != 0) {
     say("a sandbox needs root. Use: sudo proofhouse sandbox run …");
     return 3;
   }
-  os::Result<Report> report = execute(options);
+  os::Result<Report> report = execute(options, gpu_options);
   if (!report && options.json) {
     // Nothing ran: that is an outcome too, and whoever reads JSON looks there.
     Report failed;
@@ -308,7 +356,7 @@ int run_sandbox(const SandboxRunOptions& options) {
   return options.json ? 0 : exit_status(report->result.outcome);
 }
 
-int run_sandbox(const std::vector<std::string>& arguments) {
+int run_sandbox(const std::vector<std::string>& arguments, const GpuOptionsReader& gpu_options) {
   const os::Result<SandboxRunOptions> options = parse_sandbox_run(arguments);
   if (!options) {
     say(fmt::format("sandbox run: {} (--help shows the options)", options.error().message));
@@ -318,7 +366,7 @@ int run_sandbox(const std::vector<std::string>& arguments) {
     print(sandbox_run_help());
     return 0;
   }
-  return run_sandbox(*options);
+  return run_sandbox(*options, gpu_options);
 }
 
 }  // namespace runner::cli

@@ -39,6 +39,8 @@ Runs a command in a sandbox of its own (needs root) and says how it ended.
   --env NAME=VALUE   environment variable, repeatable
   --workspace DIR    shown at /workspace; what the command changes there is dropped
   --out DIR          receives /workspace afterwards; must not exist
+  --gpu N            GPUs, leased for the command             (0)
+  --config FILE      the server's configuration: which GPUs   (/etc/proofhouse/config.yaml)
   --allow-gap NAME   run although the host lacks this protection, repeatable
   --json             one JSON object on standard output, exit status 0
 
@@ -58,6 +60,11 @@ os::Result<std::int64_t> parse_count(std::string_view text, std::int64_t least, 
 
 os::Result<void> put_count(std::int64_t& target, std::string_view text, std::int64_t most) {
   target = TRY(parse_count(text, 1, most));
+  return {};
+}
+
+os::Result<void> put_small(int& target, std::string_view text, int most) {
+  target = static_cast<int>(TRY(parse_count(text, 1, most)));
   return {};
 }
 
@@ -102,11 +109,10 @@ std::optional<os::Result<void>> set(SandboxRunOptions& options, std::string_view
   if (name == "--workspace") return put_text(options.workspace, value);
   if (name == "--out") return put_text(options.out, value);
   if (name == "--allow-gap") return put_text(options.allow_gaps.emplace_back(), value);
-  if (name != "--cpus") return std::nullopt;
-  const os::Result<std::int64_t> cpus = parse_count(value, 1, 4096);
-  if (!cpus) return os::Result<void>(std::unexpected(cpus.error()));
-  limits.cpus = static_cast<int>(*cpus);
-  return os::Result<void>();
+  if (name == "--config") return put_text(options.config, value);
+  if (name == "--gpu") return put_small(options.gpus, value, 64);
+  if (name == "--cpus") return put_small(limits.cpus, value, 4096);
+  return std::nullopt;
 }
 
 os::Result<void> check_limits(SandboxRunOptions& options, bool disk_given) {

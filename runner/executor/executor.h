@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/gpu/lease.h"
 #include "sandbox/host.h"
 #include "tasks/plan.h"
 
@@ -24,9 +25,10 @@ struct ExecutorProbe {
   std::vector<std::string> missing;  // required features that are missing: no attempt can start
   std::vector<int> cpus;             // CPUs that may be leased
   os::Bytes memory;                  // memory that may be leased in all
-  std::vector<std::string> gpus;     // UUIDs; empty: none here
-  std::string environment_sha256;    // of `host`
-  std::string level;                 // full | reduced
+  std::vector<sandbox::gpu::GpuStatus> gpus;  // that may be leased, as they are now
+  std::string gpu_problem;                    // why there are none
+  std::string environment_sha256;             // of `host`
+  std::string level;                          // full | reduced
 };
 
 // Starts attempts/<attempt>/<fence>, in which plan.json and in/ already lie (made by serve,
@@ -66,6 +68,9 @@ class Executor {
   // Forgets an ended attempt and removes attempts/<attempt>/<fence> (its cgroups and id ranges are
   // gone already). Idempotent.
   virtual os::Result<void> remove(const tasks::AttemptId& attempt, std::int64_t fence) = 0;
+  // Takes a GPU out of service after its present lease, or back into it. not_found: no such GPU.
+  virtual os::Result<void> set_gpu_cordon(const std::string& uuid, bool is_cordoned,
+                                          const std::string& reason) = 0;
   // Blocks until an attempt ended or was lost since the last call, or `wait` passed; what changed.
   virtual os::Result<std::vector<AttemptStatusReport>> wait_changes(
       std::chrono::milliseconds wait) = 0;

@@ -18,6 +18,7 @@
 #include <map>
 #include <utility>
 
+#include "runner/executor/gpu_desk.h"
 #include "runner/executor/protocol.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/os/files.h"
@@ -59,6 +60,7 @@ class ExecutorLoop {
   os::Result<void> check_lease(const AttemptStart& start) const;
   os::Result<void> cancel(const CancelCall& call);
   os::Result<void> remove(const RemoveCall& call);
+  os::Result<void> cordon(const CordonCall& call);
   void tell(const AttemptStatusReport& changed);
   static AttemptStatusReport report(const Living& living);
   Living* find(const tasks::AttemptId& attempt, std::int64_t fence);
@@ -67,6 +69,7 @@ class ExecutorLoop {
   LivingRecords records_;
   sandbox::CgroupHost cgroups_;
   ExecutorProbe probe_;
+  std::unique_ptr<GpuDesk> gpus_;  // null: no GPU can be leased here
   std::map<std::string, Living> living_;
   std::list<Client> clients_;
   os::Fd listener_, signals_;
@@ -110,6 +113,8 @@ os::Result<void> ExecutorLoop::prepare() {
     living_.emplace(key, std::move(living));
   }
   probe_ = probe();
+  gpus_ = GpuDesk::open(options_, probe_.gpu_problem);
+  if (gpus_ && living_.empty()) gpus_->sweep();
   if (living_.empty()) TRY(cgroups_.sweep("proofhouse-" + options_.instance));
   return {};
 }
@@ -139,6 +144,7 @@ int ExecutorLoop::run() {
   while (!stop_) {
     wait_once();
     look_after_attempts();
+    if (gpus_) gpus_->serve();
     if (options_.socket >= 0 && clients_.empty()) stop_ = true;
   }
   return 0;
@@ -159,7 +165,9 @@ void ExecutorLoop::wait_once() {
       polls.push_back({.fd = living.jail.pidfd(), .events = POLLIN, .revents = 0});
     is_waiting = is_waiting || living.kill_at.has_value();
   }
-  if (::poll(polls.data(), polls.size(), is_waiting ? 100 : -1) < 0) return;
+  if (gpus_) gpus_->add_polls(polls);
+  const int limit = gpus_ ? gpus_->poll_limit() : -1;
+  if (::poll(polls.data(), polls.size(), is_waiting ? 100 : limit) < 0) return;
   if (polls[0].revents != 0) stop_ = true;
   std::size_t at = 2;
   for (auto client = clients_.begin(); client != clients_.end(); ++at) {
@@ -188,6 +196,7 @@ void ExecutorLoop::look_after_attempts() {
 void ExecutorLoop::finish(Living& living) {
   living.process.reap();
   living.jail.reap();
+  if (gpus_) gpus_->leave(living.key());
   living.slots.clear();
   living.cpus.clear();
   living.memory = {};
@@ -266,7 +275,11 @@ ExecutorAnswer ExecutorLoop::answer(const ExecutorRequest& request) {
   ExecutorAnswer reply;
   reply.id = request.id;
   os::Result<void> done;
-  if (std::holds_alternative<ProbeCall>(request.call)) reply.probe = probe_;
+  if (std::holds_alternative<ProbeCall>(request.call)) {
+    reply.probe = probe_;
+    if (gpus_) reply.probe->gpus = gpus_->list();
+  }
+  if (const auto* call = std::get_if<CordonCall>(&request.call)) done = cordon(*call);
   if (const auto* call = std::get_if<StartCall>(&request.call)) done = start(call->start);
   if (const auto* call = std::get_if<CancelCall>(&request.call)) done = cancel(*call);
   if (const auto* call = std::get_if<RemoveCall>(&request.call)) done = remove(*call);
@@ -313,16 +326,26 @@ os::Result<void> ExecutorLoop::start(const AttemptStart& start) {
   if (is_locked(directory.get()))
     return os::fail(os::Code::conflict, start.attempt.str() + " is run by somebody else");
   TRY(check_lease(start));
-  Living living = TRY(launch(options_, start));
+  const std::string key = start.attempt.str() + "." + std::to_string(start.fence);
+  DeskSeat desk;
+  if (gpus_ && start.kind == tasks::AttemptKind::verify) desk = TRY(gpus_->prepare(key));
+  os::Result<Living> launched = launch(options_, start, desk);
+  if (!launched && gpus_) gpus_->leave(key);
+  Living living = TRY(std::move(launched));
+  if (gpus_) gpus_->seat(living);
   const os::Result<void> recorded = records_.write(living);
   if (!recorded) {
     living.process.signal(SIGKILL);
     living.jail.signal(SIGKILL);
     return recorded;
   }
-  const std::string key = living.key();
   living_.emplace(key, std::move(living));
   return {};
+}
+
+os::Result<void> ExecutorLoop::cordon(const CordonCall& call) {
+  if (!gpus_) return os::fail(os::Code::not_found, "this machine leases no GPU");
+  return gpus_->set_cordon(call.uuid, call.is_cordoned, call.reason);
 }
 
 os::Result<void> ExecutorLoop::cancel(const CancelCall& call) {

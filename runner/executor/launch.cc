@@ -79,7 +79,7 @@ os::Result<Descriptors> open_descriptors(const ExecutorOptions& options, const A
 }
 
 os::Result<os::ChildProcess> start_attempt(const ExecutorOptions& options, uid_t uid,
-                                           const Descriptors& open, int socket) {
+                                           const Descriptors& open, int socket, int desk) {
   os::SpawnRequest request;
   request.program = options.programs + "/attempt";
   request.environment = child_environment();
@@ -87,6 +87,7 @@ os::Result<os::ChildProcess> start_attempt(const ExecutorOptions& options, uid_t
   request.standard_error = open.log.get();
   request.descriptors = {{socket, sandbox::kSocketFd},
                          {open.attempt.get(), sandbox::kAttemptDirFd}};
+  if (desk >= 0) request.descriptors.emplace_back(desk, sandbox::kExecutorFd);
   request.new_session = true;
   request.uid = uid;
   request.gid = uid;
@@ -136,7 +137,8 @@ std::vector<int> lock_fds(const std::vector<sandbox::IdSlot>& slots) {
   return locks;
 }
 
-os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& start) {
+os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& start,
+                          const DeskSeat& desk) {
   os::Fd directory = TRY(open_attempt_directory(options, start.attempt, start.fence));
   Living living;
   living.attempt = start.attempt;
@@ -154,19 +156,22 @@ os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& st
     return os::fail_errno("give attempt directory");
   const Descriptors open = TRY(open_descriptors(options, start, std::move(directory)));
   std::array<os::Fd, 2> sockets = TRY(os::seqpacket_pair());
-  os::ChildProcess jail =
-      TRY(sandbox::start_jail({.program = options.programs + "/jail",
-                               .bounds = bounds_of(options, start, living.slots),
-                               .attempt_directory = open.attempt.get(),
-                               .trees = open.trees.get(),
-                               .layers = open.layers.get(),
-                               .repository = open.repository.get(),
-                               .directory = -1,
-                               .programs = open.programs.get(),
-                               .standard_error = open.log.get(),
-                               .held = lock_fds(living.slots)},
-                              sockets[0].get()));
-  os::ChildProcess attempt = TRY(start_attempt(options, uid, open, sockets[1].get()));
+  sandbox::Bounds bounds = bounds_of(options, start, living.slots);
+  bounds.driver_files = desk.driver_files;
+  os::ChildProcess jail = TRY(sandbox::start_jail({.program = options.programs + "/jail",
+                                                   .bounds = std::move(bounds),
+                                                   .attempt_directory = open.attempt.get(),
+                                                   .trees = open.trees.get(),
+                                                   .layers = open.layers.get(),
+                                                   .repository = open.repository.get(),
+                                                   .directory = -1,
+                                                   .programs = open.programs.get(),
+                                                   .grants = desk.grants.get(),
+                                                   .standard_error = open.log.get(),
+                                                   .held = lock_fds(living.slots)},
+                                                  sockets[0].get()));
+  os::ChildProcess attempt =
+      TRY(start_attempt(options, uid, open, sockets[1].get(), desk.socket.get()));
   living.jail = TRY(WatchedProcess::open(jail.pid(), 0));
   living.process = TRY(WatchedProcess::open(attempt.pid(), 0));
   jail.detach();

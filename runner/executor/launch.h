@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/executor/living.h"
+#include "sandbox/gpu/options.h"
 
 namespace runner {
 
@@ -25,7 +26,15 @@ struct ExecutorOptions {
   std::vector<std::string> read_only_paths;
   int max_cpus = 0;      // 0: all of the affinity mask
   os::Bytes max_memory;  // 0: 80 % of MemTotal
+  sandbox::gpu::PoolOptions gpus;
   std::string version;
+};
+
+// What an attempt that may lease GPUs is launched with besides (see gpu_desk.h).
+struct DeskSeat {
+  os::Fd grants;  // directory of its grants, for the jail
+  os::Fd socket;  // for the attempt
+  std::vector<sandbox::DriverFile> driver_files;
 };
 
 // The cgroup subtree of an attempt, below every hierarchy's root.
@@ -38,7 +47,8 @@ os::Result<os::Fd> open_attempt_directory(const ExecutorOptions& options,
 
 // Takes id ranges, gives the directory to the attempt's uid, starts jail and attempt. Nothing stays
 // behind after an error.
-os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& start);
+os::Result<Living> launch(const ExecutorOptions& options, const AttemptStart& start,
+                          const DeskSeat& desk = {});
 
 // True if a process holds the attempt's lock.
 bool is_locked(int attempt_directory);

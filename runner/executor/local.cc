@@ -117,6 +117,12 @@ os::Result<void> LocalExecutor::remove(const tasks::AttemptId& attempt, std::int
   return {};
 }
 
+os::Result<void> LocalExecutor::set_gpu_cordon(const std::string& uuid, bool is_cordoned,
+                                               const std::string& reason) {
+  TRY(call(CordonCall{uuid, is_cordoned, reason}));
+  return {};
+}
+
 os::Result<std::vector<AttemptStatusReport>> LocalExecutor::wait_changes(
     std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);

@@ -31,6 +31,8 @@ class LocalExecutor : public Executor {
   os::Result<void> cancel(const tasks::AttemptId& attempt, std::int64_t fence,
                           std::chrono::milliseconds grace) override;
   os::Result<void> remove(const tasks::AttemptId& attempt, std::int64_t fence) override;
+  os::Result<void> set_gpu_cordon(const std::string& uuid, bool is_cordoned,
+                                  const std::string& reason) override;
   os::Result<std::vector<AttemptStatusReport>> wait_changes(
       std::chrono::milliseconds wait) override;
   // False once the executor's end of the socket is closed.

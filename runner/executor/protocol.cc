@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sandbox/gpu/desk.h"
 #include "sandbox/wire.h"
 
 namespace runner {
@@ -88,12 +89,15 @@ json feature_json(const sandbox::Feature& feature) {
 json probe_json(const ExecutorProbe& probe) {
   json features = json::array();
   for (const sandbox::Feature& feature : probe.features) features.push_back(feature_json(feature));
+  json gpus = json::array();
+  for (const sandbox::gpu::GpuStatus& gpu : probe.gpus) gpus.push_back(sandbox::gpu::to_json(gpu));
   return {{"version", probe.version},
           {"features", features},
           {"missing", probe.missing},
           {"cpus", probe.cpus},
           {"memory", probe.memory.count},
-          {"gpus", probe.gpus},
+          {"gpus", std::move(gpus)},
+          {"gpu_problem", probe.gpu_problem},
           {"environment", probe.environment_sha256},
           {"level", probe.level}};
 }
@@ -111,7 +115,13 @@ ExecutorProbe probe_from(const json& object) {
   probe.missing = texts(object, "missing");
   probe.cpus = numbers(object, "cpus");
   probe.memory = os::Bytes{static_cast<std::uint64_t>(number(object, "memory"))};
-  probe.gpus = texts(object, "gpus");
+  probe.gpu_problem = text(object, "gpu_problem");
+  try {
+    for (const json& gpu : object.value("gpus", json::array()))
+      probe.gpus.push_back(sandbox::gpu::gpu_status_from_json(gpu));
+  } catch (const json::exception& error) {
+    probe.gpu_problem = error.what();
+  }
   probe.environment_sha256 = text(object, "environment");
   probe.level = text(object, "level");
   return probe;
@@ -136,6 +146,12 @@ struct CallWriter {
     object["fence"] = call.fence;
     object["grace_ms"] = call.grace.count();
   }
+  void operator()(const CordonCall& call) const {
+    object["op"] = "cordon";
+    object["uuid"] = call.uuid;
+    object["cordoned"] = call.is_cordoned;
+    object["reason"] = call.reason;
+  }
   void operator()(const RemoveCall& call) const {
     object["op"] = "remove";
     object["attempt"] = call.attempt.str();
@@ -149,6 +165,12 @@ os::Result<ExecutorCall> call_from(const json& object) {
   const std::int64_t fence = number(object, "fence");
   if (op == "probe") return ProbeCall{};
   if (op == "list") return ListCall{};
+  if (op == "cordon") {
+    const auto cordoned = object.find("cordoned");
+    if (cordoned == object.end() || !cordoned->is_boolean())
+      return os::fail(os::Code::invalid, "cordon without its word");
+    return CordonCall{text(object, "uuid"), cordoned->get<bool>(), text(object, "reason")};
+  }
   if (!os::is_plain_name(attempt.str()) || fence < 1)
     return os::fail(os::Code::invalid, "executor request without attempt and fence");
   if (op == "cancel")

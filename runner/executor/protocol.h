@@ -1,6 +1,6 @@
 // The executor's protocol: JSON lines over a stream socket, each at most kMaxLine bytes.
 //
-//   request   {"id":N,"op":"probe|start|list|cancel|remove", …}
+//   request   {"id":N,"op":"probe|start|list|cancel|remove|cordon", …}
 //   answer    {"id":N,"ok":{…}} or {"id":N,"error":{"code":"conflict","message":"…","errno":0}}
 //   change    {"changed":{"attempt":"…","fence":1,"state":"ended","detail":""}}   (unasked)
 //
@@ -34,7 +34,13 @@ struct RemoveCall {
   tasks::AttemptId attempt;
   std::int64_t fence = 0;
 };
-using ExecutorCall = std::variant<ProbeCall, StartCall, ListCall, CancelCall, RemoveCall>;
+struct CordonCall {
+  std::string uuid;
+  bool is_cordoned = true;
+  std::string reason;
+};
+using ExecutorCall =
+    std::variant<ProbeCall, StartCall, ListCall, CancelCall, RemoveCall, CordonCall>;
 
 struct ExecutorRequest {
   std::int64_t id = 0;

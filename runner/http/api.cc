@@ -135,6 +135,7 @@ std::vector<HttpRoute> Api::routes() {
   add_projects(routes);
   add_people(routes);
   add_proofs(routes);
+  add_gpus(routes);
   return routes;
 }
 
@@ -190,6 +191,23 @@ void Api::add_projects(std::vector<HttpRoute>& routes) {
                       const auto machine = service_.machine(actor);
                       return machine ? json_response(to_wire(*machine)) : problem(machine.error());
                     })});
+}
+
+void Api::add_gpus(std::vector<HttpRoute>& routes) {
+  routes.push_back({"GET", "/v1/gpus", guarded([this](const Actor& actor, const HttpRequest&) {
+                      const auto gpus = service_.gpus(actor);
+                      return gpus ? json_response(to_wire(*gpus)) : problem(gpus.error());
+                    })});
+  for (const bool is_cordoned : {true, false}) {
+    routes.push_back({"POST", is_cordoned ? "/v1/gpus/:id/cordon" : "/v1/gpus/:id/uncordon",
+                      guarded([this, is_cordoned](const Actor& actor, const HttpRequest& request) {
+                        const Answer<std::string> reason = cordon_reason_from_wire(request.body);
+                        if (!reason) return problem(reason.error());
+                        const auto gpu = service_.cordon_gpu(actor, request.parameter("id"),
+                                                             is_cordoned, *reason);
+                        return gpu ? json_response(to_wire(*gpu)) : problem(gpu.error());
+                      })});
+  }
 }
 
 void Api::add_people(std::vector<HttpRoute>& routes) {

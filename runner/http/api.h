@@ -57,6 +57,7 @@ class Api {
   void add_projects(std::vector<HttpRoute>& routes);
   void add_people(std::vector<HttpRoute>& routes);
   void add_proofs(std::vector<HttpRoute>& routes);
+  void add_gpus(std::vector<HttpRoute>& routes);
   HttpResponse post_task(const Actor& actor, const HttpRequest& request);
   HttpResponse get_task(const Actor& actor, const HttpRequest& request);
   HttpResponse list_tasks(const Actor& actor, const HttpRequest& request);

@@ -96,6 +96,17 @@ os::Result<void> stage_attempt(const ServiceContext& context, const store::TaskR
   return os::write_file_durably(directory + "/plan.json", tasks::plan_to_json(plan), 0644);
 }
 
+std::chrono::milliseconds gpu_wait_of(const ServiceContext& context, const store::TaskRow& task) {
+  const os::Result<std::string> text = context.evidence.get(task.policy_sha256, kPolicyJsonLimit);
+  const os::Result<tasks::Policy> policy =
+      text ? tasks::policy_from_json(*text)
+           : os::Result<tasks::Policy>(std::unexpected(text.error()));
+  const bool asks = policy && std::ranges::any_of(policy->steps, [](const tasks::Step& step) {
+                      return step.gpu.has_value();
+                    });
+  return asks ? tasks::kMostGpuWait : std::chrono::milliseconds(0);
+}
+
 std::optional<tasks::Evidence> base_evidence_of(const tasks::Evidence& evidence) {
   tasks::Evidence base = evidence;
   base.comparisons.clear();

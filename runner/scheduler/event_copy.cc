@@ -23,7 +23,7 @@ constexpr std::size_t kMostBytes = 1U << 20U;
 // Types that an attempt may add to the sequence; those of tasks are serve's own.
 bool is_attempt_type(std::string_view type) {
   return type.starts_with("attempt.") || type.starts_with("run.") || type.starts_with("pair.") ||
-         type.starts_with("checkout.") || type.starts_with("test.");
+         type.starts_with("checkout.") || type.starts_with("test.") || type.starts_with("gpu.");
 }
 
 // The event of one line; an empty type for a line that is none.

@@ -338,7 +338,8 @@ os::Result<void> Scheduler::start_task(const Placement& placement) {
       .stop_reason = {},
       .result_sha256 = {},
       .events_offset = 0,
-      .deadline_at = time_text_after(milliseconds(task.total_ms) + kDeadlineGrace),
+      .deadline_at = time_text_after(milliseconds(task.total_ms) + kDeadlineGrace +
+                                     gpu_wait_of(context_, task)),
       .started_at = now_text(),
       .finished_at = {}};
   const std::string key = base_key_of(task);

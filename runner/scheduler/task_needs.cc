@@ -19,11 +19,19 @@ void add_with_needs(const tasks::Policy& policy, const tasks::StepName& name,
 os::Result<void> check_gpus(const std::vector<const tasks::Step*>& steps,
                             const ExecutorProbe& probe) {
   for (const tasks::Step* step : steps) {
-    if (!step->gpu || std::cmp_greater_equal(probe.gpus.size(), step->gpu->count)) continue;
-    return os::fail(os::Code::invalid,
-                    "step '" + step->name.str() + "' asks for " + std::to_string(step->gpu->count) +
-                        " GPU, and this machine has " +
-                        (probe.gpus.empty() ? "none" : std::to_string(probe.gpus.size())));
+    if (!step->gpu) continue;
+    const auto large = std::ranges::count_if(probe.gpus, [&](const sandbox::gpu::GpuStatus& gpu) {
+      return gpu.is_usable && gpu.memory >= step->gpu->min_memory;
+    });
+    if (std::cmp_greater_equal(large, step->gpu->count)) continue;
+    std::string text =
+        "step '" + step->name.str() + "' asks for " + std::to_string(step->gpu->count) + " GPU";
+    if (step->gpu->min_memory.count > 0) text += " of " + os::format_bytes(step->gpu->min_memory);
+    text += ", and this machine has " + (large == 0 ? "none" : std::to_string(large));
+    const auto unusable = std::ranges::find(probe.gpus, false, &sandbox::gpu::GpuStatus::is_usable);
+    const std::string& why = unusable == probe.gpus.end() ? probe.gpu_problem : unusable->reason;
+    if (!why.empty()) text += " (" + why + ")";
+    return os::fail(os::Code::invalid, text);
   }
   return {};
 }

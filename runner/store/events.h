@@ -1,6 +1,7 @@
 // The durable sequence of events: each row id is the id of a server-sent event.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ os::Result<void> append_event(Database& database, const EventRow& event);
 // After `after`, of one task or (empty) of all, in order, at most `limit`.
 os::Result<std::vector<EventRow>> events_after(Database& database, const std::string& task,
                                                std::int64_t after, int limit);
+// The task's newest event of an attempt's start or end or of a GPU: whether a step waits for one.
+os::Result<std::optional<EventRow>> last_gpu_event(Database& database, const std::string& task);
 // Events of tasks that ended before `time` are removed.
 os::Result<void> delete_events_before(Database& database, const std::string& time);
 

@@ -68,16 +68,6 @@ GpuTelemetry telemetry_from(const json& object) {
   return sum;
 }
 
-json to_json(const LeaseEnd& end) {
-  json uses = json::array();
-  for (const GpuUse& use : end.uses)
-    uses.push_back({{"uuid", use.uuid},
-                    {"name", use.name},
-                    {"telemetry", to_json(use.telemetry)},
-                    {"xids", use.xids}});
-  return {{"uses", std::move(uses)}, {"driver", end.driver}, {"fault", end.fault}};
-}
-
 LeaseEnd end_from(const json& object) {
   LeaseEnd end;
   for (const json& use : object.at("uses"))
@@ -119,6 +109,30 @@ GpuState parse_gpu_state(std::string_view word) {
                                 : static_cast<GpuState>(state - kStates.begin());
 }
 
+json to_json(const LeaseEnd& end) {
+  json uses = json::array();
+  for (const GpuUse& use : end.uses)
+    uses.push_back({{"uuid", use.uuid},
+                    {"name", use.name},
+                    {"telemetry", to_json(use.telemetry)},
+                    {"xids", use.xids}});
+  return {{"uses", std::move(uses)}, {"driver", end.driver}, {"fault", end.fault}};
+}
+
+void add_variables(const Lease& lease, std::vector<std::string>& environment) {
+  for (const std::string& variable : lease.environment) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    const auto found = std::ranges::find_if(
+        environment, [&](const std::string& other) { return other.starts_with(name); });
+    if (found == environment.end())
+      environment.push_back(variable);
+    else if (name == "LD_LIBRARY_PATH=")
+      *found = variable + ":" + found->substr(name.size());
+    else
+      *found = variable;
+  }
+}
+
 std::string encode(const DeskRequest& request) {
   if (const auto* release = std::get_if<ReleaseRequest>(&request))
     return dump_json({{"schema", 1}, {"op", "release"}, {"run", release->run}});
@@ -129,7 +143,7 @@ std::string encode(const DeskRequest& request) {
                     {"count", lease.count},
                     {"min_memory", lease.min_memory.count},
                     {"exclusive", lease.exclusive},
-                    {"prefer", lease.prefer}});
+                    {"same", lease.same}});
 }
 
 os::Result<DeskRequest> decode_desk_request(std::string_view text) {
@@ -145,7 +159,7 @@ os::Result<DeskRequest> decode_desk_request(std::string_view text) {
     object.at("count").get_to(lease.count);
     object.at("min_memory").get_to(lease.min_memory.count);
     object.at("exclusive").get_to(lease.exclusive);
-    object.at("prefer").get_to(lease.prefer);
+    object.at("same").get_to(lease.same);
     return lease;
   } catch (const json::exception& error) {
     return not_ours(error.what());
@@ -197,6 +211,7 @@ json to_json(const GpuStatus& status) {
           {"memory", status.memory.count},
           {"state", gpu_state_name(status.state)},
           {"cordoned", status.is_cordoned},
+          {"usable", status.is_usable},
           {"reason", status.reason},
           {"since", status.since},
           {"owner", status.owner},
@@ -213,6 +228,7 @@ GpuStatus gpu_status_from_json(const json& object) {
   object.at("memory").get_to(status.memory.count);
   status.state = parse_gpu_state(object.at("state").get<std::string>());
   object.at("cordoned").get_to(status.is_cordoned);
+  object.at("usable").get_to(status.is_usable);
   object.at("reason").get_to(status.reason);
   object.at("since").get_to(status.since);
   object.at("owner").get_to(status.owner);

@@ -2,7 +2,7 @@
 //
 // Transport: a SOCK_SEQPACKET unix socket (kExecutorFd), one JSON object a packet. An attempt has
 // one request open at a time; each is answered once. An attempt that is gone has given all back.
-//   {"schema":1,"op":"acquire","run":…,"count":…,"min_memory":…,"exclusive":…,"prefer":[…]}
+//   {"schema":1,"op":"acquire","run":…,"count":…,"min_memory":…,"exclusive":…,"same":[…]}
 //   {"schema":1,"op":"release","run":…}
 //   {"schema":1,"error":{…}} · {"schema":1,"lease":{…}} · {"schema":1,"end":{…}}
 #pragma once
@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -39,6 +40,12 @@ std::string encode(const DeskRequest& request);
 os::Result<DeskRequest> decode_desk_request(std::string_view json);
 std::string encode(const DeskAnswer& answer);
 os::Result<DeskAnswer> decode_desk_answer(std::string_view json);
+
+// Puts what a lease gives into a command's environment of NAME=value. The driver's path comes in
+// front of a library path that is there already.
+void add_variables(const Lease& lease, std::vector<std::string>& environment);
+
+nlohmann::json to_json(const LeaseEnd& end);
 
 // The form that the executor's protocol and the API use.
 nlohmann::json to_json(const GpuStatus& status);

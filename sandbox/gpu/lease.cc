@@ -100,14 +100,22 @@ os::Result<std::vector<std::string>> choose_gpus(std::vector<Candidate> candidat
     return os::fail(os::Code::invalid,
                     fmt::format("{} GPUs of {} are asked for, and this machine has {}",
                                 request.count, os::format_bytes(request.min_memory), large));
-  std::ranges::sort(candidates, {}, [&](const Candidate& one) {
-    const bool is_preferred = std::ranges::find(request.prefer, one.uuid) != request.prefer.end();
-    return std::tuple(!is_preferred, one.memory, one.uses, one.uuid);
+  for (const std::string& uuid : request.same) {
+    const auto found = std::ranges::find(candidates, uuid, &Candidate::uuid);
+    if (found == candidates.end() || !found->is_in_service)
+      return os::fail(os::Code::unavailable, fmt::format("{} has left service", uuid));
+  }
+  std::ranges::sort(candidates, {}, [](const Candidate& one) {
+    return std::tuple(one.memory, one.uses, one.uuid);
   });
+  const auto is_allowed = [&](const Candidate& one) {
+    return request.same.empty() || std::ranges::find(request.same, one.uuid) != request.same.end();
+  };
   std::vector<std::string> chosen;
   std::map<std::string, int> siblings;
   for (const Candidate& one : candidates) {
-    if (!is_large(one) || !is_open(one, candidates, request.exclusive)) continue;
+    if (!is_large(one) || !is_allowed(one) || !is_open(one, candidates, request.exclusive))
+      continue;
     // Two instances of one GPU would not have it for themselves.
     if (request.exclusive && !one.parent.empty() && siblings[one.parent]++ > 0) continue;
     chosen.push_back(one.uuid);

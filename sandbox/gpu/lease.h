@@ -58,7 +58,8 @@ struct LeaseRequest {
   int count = 1;            // GPUs, all at once or none
   os::Bytes min_memory{0};  // of each
   bool exclusive = false;   // a MIG instance only while no other instance of its GPU is leased
-  std::vector<std::string> prefer;  // UUIDs: a comparison stays on the GPU that it began on
+  // UUIDs: these and no others, if any: a comparison stays on the GPUs that it began on.
+  std::vector<std::string> same;
   bool operator==(const LeaseRequest&) const = default;
 };
 
@@ -68,13 +69,15 @@ struct Candidate {
   std::string parent;  // MIG: UUID of its GPU
   os::Bytes memory;
   bool is_free = false;
+  bool is_in_service = true;         // neither quarantined nor cordoned
   bool has_exclusive_lease = false;  // it is leased, and its whole GPU with it
   bool is_leased = false;
   std::int64_t uses = 0;
 };
 
-// Chooses GPUs: of those that are large enough the preferred, the smallest, the least used.
-// exhausted: not now; invalid: this machine has not as many of that size, whatever is free.
+// Chooses GPUs: of those that are large enough the smallest, the least used. exhausted: not now;
+// invalid: this machine has not as many of that size, whatever is free; unavailable: one of those
+// that it must be has left service.
 os::Result<std::vector<std::string>> choose_gpus(std::vector<Candidate> candidates,
                                                  const LeaseRequest& request);
 
@@ -84,6 +87,8 @@ class LeaseBook {
  public:
   // Makes the directory (0755, root's).
   static os::Result<LeaseBook> open(const std::string& directory);
+  // For read() alone: makes nothing. Where there is no book there are no records.
+  static LeaseBook look_at(std::string directory) { return LeaseBook(std::move(directory)); }
   os::Result<std::vector<LeaseRecord>> read() const;
   // `change` may edit and add records; what it leaves is written. Its error is answered, and then
   // nothing changes.
@@ -106,8 +111,9 @@ struct GpuStatus {
   os::Bytes memory;
   GpuState state = GpuState::free;
   bool is_cordoned = false;
-  std::string reason;  // why it is not leased: quarantine, cordon, or what it lacks
-  std::string since;   // RFC 3339 UTC
+  bool is_usable = true;  // false: no sandbox here can have it, whatever its state; see `reason`
+  std::string reason;     // why it is not leased: quarantine, cordon, or what it lacks
+  std::string since;      // RFC 3339 UTC
   std::string owner, run;
   std::int64_t uses = 0;
   bool operator==(const GpuStatus&) const = default;

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "sandbox/gpu/release.h"
+#include "sandbox/gpu/survey.h"
 #include "sandbox/os/process_info.h"
 
 namespace sandbox::gpu {
@@ -90,31 +91,7 @@ bool GpuPool::is_held(const std::string& uuid) const {
 }
 
 std::vector<GpuStatus> GpuPool::list() const {
-  std::vector<LeaseRecord> records = book_.read().value_or(std::vector<LeaseRecord>());
-  std::vector<GpuStatus> list;
-  for (const Gpu& gpu : inventory_.gpus) {
-    const LeaseRecord& record = record_of(records, gpu.device.uuid);
-    GpuStatus status{.uuid = gpu.device.uuid,
-                     .name = gpu.device.name,
-                     .parent = gpu.device.parent,
-                     .index = gpu.device.index,
-                     .memory = gpu.device.memory,
-                     .state = record.state,
-                     .is_cordoned = record.is_cordoned,
-                     .reason = record.reason,
-                     .since = record.since,
-                     .owner = record.owner,
-                     .run = record.run,
-                     .uses = record.uses};
-    if (status.reason.empty() && record.is_cordoned) status.reason = record.cordon_reason;
-    if (status.reason.empty()) status.reason = gpu.unusable;
-    if (status.reason.empty() && options_.scrub.empty() && !options_.may_skip_scrub)
-      status.reason =
-          "nothing here can scrub its memory (allow the gap gpu_scrub, or build with "
-          "nvcc)";
-    list.push_back(std::move(status));
-  }
-  return list;
+  return gpu_statuses(inventory_, book_.read().value_or(std::vector<LeaseRecord>()), options_);
 }
 
 std::vector<Candidate> GpuPool::candidates(const std::vector<LeaseRecord>& records,
@@ -124,11 +101,13 @@ std::vector<Candidate> GpuPool::candidates(const std::vector<LeaseRecord>& recor
     const auto record = std::ranges::find(records, gpu.device.uuid, &LeaseRecord::uuid);
     if (record == records.end() || !gpu.unusable.empty()) continue;
     const bool is_leased = record->state == GpuState::leased || record->state == GpuState::cleaning;
+    const bool is_in_service = record->state != GpuState::quarantined && !record->is_cordoned;
     candidates.push_back({.uuid = gpu.device.uuid,
                           .parent = gpu.device.parent,
                           .memory = gpu.device.memory,
-                          .is_free = record->state == GpuState::free && !record->is_cordoned &&
+                          .is_free = record->state == GpuState::free && is_in_service &&
                                      !without.contains(gpu.device.uuid),
+                          .is_in_service = is_in_service,
                           .has_exclusive_lease = record->is_exclusive && is_leased,
                           .is_leased = is_leased,
                           .uses = record->uses});

@@ -74,6 +74,15 @@ std::string last_words(std::string text) {
 
 }  // namespace
 
+void find_tools(PoolOptions& options, const std::string& directory) {
+  const auto find = [&](std::string& tool, const char* name) {
+    const std::string built = directory + "/" + name;
+    if (tool.empty() && ::access(built.c_str(), X_OK) == 0) tool = built;
+  };
+  find(options.scrub, "gpu_scrub");
+  find(options.burn_in, "gpu_burn_in");
+}
+
 std::set<pid_t> node_users(const std::vector<GpuNode>& nodes) {
   std::set<pid_t> users;
   const Directory processes = open_directory("/proc");

@@ -14,6 +14,9 @@
 
 namespace sandbox::gpu {
 
+// Names our own programs in `directory` where an operator named none and they were built.
+void find_tools(PoolOptions& options, const std::string& directory);
+
 // Processes that hold one of these device nodes open, by a scan of /proc/<pid>/fd. Ours is not
 // among them. Needs root.
 std::set<pid_t> node_users(const std::vector<GpuNode>& nodes);

@@ -19,13 +19,16 @@ class ServeFixture : public testing::Test {
     REQUIRE_CAPABILITY(cgroup);
     REQUIRE_CAPABILITY(seccomp);
     REQUIRE_CAPABILITY(git);
-    server_ = std::make_unique<Server>();
+    server_ = std::make_unique<Server>(config());
     server_->start();
   }
 
   void TearDown() override {
     if (server_) server_->expect_clean_end();
   }
+
+  // Further lines of serve's configuration.
+  virtual std::string config() const { return {}; }
 
   Server& server() { return *server_; }
   SampleRepository& sample() { return server_->sample(); }

@@ -71,7 +71,8 @@ bool wait_until(const std::function<bool()>& is_so, milliseconds limit) {
   return true;
 }
 
-Server::Server() : place_(must(os::TempDir::create("proofhouse-e2e"), "temporary directory")) {
+Server::Server(const std::string& config)
+    : place_(must(os::TempDir::create("proofhouse-e2e"), "temporary directory")) {
   guardian_ = must(Guardian::watch(mark(), place()), "guardian");
   // Serve and attempts pass through and cannot look in.
   make_directory(place(), 0, 0711);
@@ -83,7 +84,7 @@ Server::Server() : place_(must(os::TempDir::create("proofhouse-e2e"), "temporary
   instance_ = os::sha256(data()).hex().substr(0, 8);
   write_file(place() + "/config.yaml",
              "listen: 127.0.0.1:0\ndata: " + data() + "\nuser: " + std::to_string(kServeUser) +
-                 "\ngit: {schemes: [https, ssh, git]}\n",
+                 "\ngit: {schemes: [https, ssh, git]}\n" + config,
              0644);
   sample_ = std::make_unique<SampleRepository>(place(), kServeUser);
 }

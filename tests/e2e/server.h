@@ -48,7 +48,8 @@ struct CommandEnd {
 // (owner, owned by ada), eve (agent of no project).
 class Server {
  public:
-  Server();
+  // `config`: further lines of serve's configuration.
+  explicit Server(const std::string& config = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -78,6 +78,16 @@ TEST(Arguments, OfASandboxAreNotOurs) {
             (Words{"--json", "--memory", "128M", "--", "ls", "--help", "-l"}));
 }
 
+TEST(Arguments, OfGpus) {
+  parsed<GpuListCommand>({"gpu", "list"});
+  const auto cordon = parsed<GpuCordonCommand>({"gpu", "cordon", "GPU-1", "--reason", "new fan"});
+  EXPECT_TRUE(cordon.is_cordoned);
+  EXPECT_EQ(cordon.uuid, "GPU-1");
+  EXPECT_EQ(cordon.reason, "new fan");
+  EXPECT_FALSE(parsed<GpuCordonCommand>({"gpu", "uncordon", "GPU-1"}).is_cordoned);
+  EXPECT_TRUE(holds(refusal({"gpu", "cordon"}), "uuid"));
+}
+
 TEST(Arguments, OfCheck) {
   const auto command =
       parsed<CheckCommand>({"check", "--base", "main", "--format", "md", "--removes", "A.B"});

@@ -27,6 +27,14 @@ disk: {high_water: 75%}
 sandbox: {allow_gaps: [idmap], read_only_paths: [/opt/tools]}
 git: {schemes: [https, git]}
 environments: [host]
+gpus:
+  allow: [GPU-1, MIG-2]
+  nvml: /opt/libnvidia-ml.so
+  cdi: [/srv/cdi.yaml]
+  devices: /srv/dev
+  book: /srv/book
+  scrub: /opt/scrub
+  burn_in: /opt/burn
 )",
                                   "c.yaml");
   ASSERT_TRUE(config.has_value()) << config.error().message;
@@ -43,6 +51,12 @@ environments: [host]
   EXPECT_EQ(config->allow_gaps, std::vector<std::string>{"idmap"});
   EXPECT_EQ(config->read_only_paths, std::vector<std::string>{"/opt/tools"});
   EXPECT_EQ(config->git_schemes, (std::vector<std::string>{"https", "git"}));
+  EXPECT_EQ(config->gpus.inventory,
+            (sandbox::gpu::InventoryOptions{
+                "/opt/libnvidia-ml.so", {"/srv/cdi.yaml"}, "/srv/dev", {"GPU-1", "MIG-2"}}));
+  EXPECT_EQ(config->gpus.book, "/srv/book");
+  EXPECT_EQ(config->gpus.scrub, "/opt/scrub");
+  EXPECT_EQ(config->gpus.burn_in, "/opt/burn");
 }
 
 // What is refused, and where.
@@ -61,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, RefusedConfig,
                                          std::pair{"data: relative", "c.yaml:1:7: "},
                                          std::pair{"data: /a\ndata: /b", "c.yaml:2:"},
                                          std::pair{"instance: xyz", "c.yaml:1:11: "},
+                                         std::pair{"gpus:\n  scrub: relative", "c.yaml:2:10: "},
+                                         std::pair{"gpus:\n  shared: yes", "c.yaml:2:3: "},
                                          std::pair{"caps:\n  queue: 0", "c.yaml:2:10: "},
                                          std::pair{"caps: {pack: 1MB}", "c.yaml:1:14: "},
                                          std::pair{"retention: {packs: 5}", "c.yaml:1:20: "},

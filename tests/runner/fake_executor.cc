@@ -78,6 +78,17 @@ class FakeExecutor : public runner::Executor {
     ::rmdir((machine_.data_ + "/attempts/" + attempt.str()).c_str());
     return {};
   }
+  os::Result<void> set_gpu_cordon(const std::string& uuid, bool is_cordoned,
+                                  const std::string& reason) override {
+    for (sandbox::gpu::GpuStatus& gpu : machine_.probe.gpus) {
+      if (gpu.uuid != uuid) continue;
+      gpu.is_cordoned = is_cordoned;
+      gpu.reason = reason;
+      return {};
+    }
+    return os::fail(os::Code::not_found, "no GPU " + uuid);
+  }
+
   os::Result<std::vector<runner::AttemptStatusReport>> wait_changes(
       std::chrono::milliseconds wait) override {
     const auto deadline = std::chrono::steady_clock::now() + wait;

@@ -28,6 +28,7 @@ class FakeMachine {
                               .cpus = {0, 1},
                               .memory = os::Bytes{4ULL << 30U},
                               .gpus = {},
+                              .gpu_problem = {},
                               .environment_sha256 = std::string(64, 'e'),
                               .level = "full"};
   // How the nth attempt that verifies (from 1) ends, and what its steps do.

@@ -25,7 +25,8 @@ TEST(SandboxRunOptions, ReadEveryLimitInBothSpellings) {
            "--cpus",      "2",        "--disk", "1MiB",        "--inodes",   "9",     "--files",
            "32",          "--output", "2K",     "--keep=1K",   "--cpu-time", "5m",    "--env",
            "A=b=c",       "--env",    "E=",     "--workspace", "/w",         "--out", "/o",
-           "--allow-gap", "idmap",    "--",     "--odd",       "-x"})
+           "--allow-gap", "idmap",    "--gpu",  "2",           "--config",   "/c",    "--",
+           "--odd",       "-x"})
           .value();
   EXPECT_TRUE(options.json);
   EXPECT_EQ(options.limits.memory, os::Bytes{128U << 20U});
@@ -43,6 +44,8 @@ TEST(SandboxRunOptions, ReadEveryLimitInBothSpellings) {
   EXPECT_EQ(options.workspace, "/w");
   EXPECT_EQ(options.out, "/o");
   EXPECT_EQ(options.allow_gaps, Words{"idmap"});
+  EXPECT_EQ(options.gpus, 2);
+  EXPECT_EQ(options.config, "/c");
   EXPECT_EQ(options.command, (Words{"--odd", "-x"}));
 }
 

@@ -17,6 +17,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "tests/support/capability.h"
+#include "tests/support/fake_gpus.h"
 #include "tests/support/programs.h"
 
 namespace tests {
@@ -143,6 +144,56 @@ TEST_F(SandboxRun, IsCancelledByASignalAndLeavesNothing) {
     EXPECT_EQ(child.wait(std::chrono::seconds(30)).value().code, 130);
     EXPECT_TRUE(fs::is_empty(temporary_.path()));
   }
+}
+
+// A server's configuration that names fake GPUs.
+std::string configuration(const FakeGpus& gpus) {
+  const std::string path = gpus.path() + "/config.yaml";
+  EXPECT_TRUE(os::write_file_durably(path,
+                                     "gpus:\n  nvml: " + gpus.library() + "\n  cdi: [" +
+                                         gpus.cdi() + "]\n  devices: " + gpus.devices() +
+                                         "\n  book: " + gpus.book() + "\n  scrub: " + gpus.scrub() +
+                                         "\n  burn_in: " + gpus.burn_in() + "\n",
+                                     0644)
+                  .has_value());
+  return path;
+}
+
+TEST_F(SandboxRun, LeasesGpusAndCleansThem) {
+  const FakeGpus gpus(2);
+  const std::string config = configuration(gpus);
+  const std::string look = "ls /dev | grep '^nvidia[0-9]'; echo $CUDA_VISIBLE_DEVICES";
+  const os::Captured one = run({"--gpu", "1", "--config", config, "sh", "-c", look});
+  EXPECT_EQ(one.output, "nvidia0\n" + FakeGpus::uuid(0) + "\n");
+  EXPECT_EQ(gpus.scrubs(), 1);
+  const os::Captured both = run(
+      {"--json", "--gpu=2", "--config", config, "sh", "-c", "ls /dev | grep -c '^nvidia[0-9]'"});
+  const nlohmann::json answer = nlohmann::json::parse(both.output, nullptr, false);
+  ASSERT_TRUE(answer.is_object()) << both.output;
+  EXPECT_EQ(answer["output"]["head"], "2\n");
+  EXPECT_EQ(answer["gpus"]["driver"], "999.1");
+  EXPECT_EQ(answer["gpus"]["uses"].size(), 2U);
+  EXPECT_EQ(gpus.scrubs(), 3);
+  EXPECT_EQ(code({"--gpu", "3", "--config", config, "true"}), 125);
+  EXPECT_EQ(run({"--config", config, "sh", "-c", "ls /dev | grep -c nvidia"}).output, "0\n");
+}
+
+TEST(Doctor, NamesEachGpuAndWhatKeepsItFromService) {
+  REQUIRE_CAPABILITY(root);
+  REQUIRE_BUILT(program_path("proofhouse"));
+  FakeGpus gpus(2);
+  os::SpawnRequest request;
+  request.program = program_path("proofhouse");
+  request.arguments = {"doctor", "--config", configuration(gpus)};
+  const std::string seen =
+      os::run_captured(request, std::chrono::seconds(60)).value_or(os::Captured{}).output;
+  EXPECT_TRUE(seen.contains("2 of 2 GPUs can be leased, driver 999.1")) << seen;
+  EXPECT_TRUE(seen.contains(FakeGpus::uuid(1) + " Fake GPU, 81920 MiB: free")) << seen;
+  gpus.set("broken", "9");
+  const std::string broken =
+      os::run_captured(request, std::chrono::seconds(60)).value_or(os::Captured{}).output;
+  EXPECT_TRUE(broken.contains("without  gpu")) << broken;
+  EXPECT_TRUE(broken.contains("Driver Not Loaded")) << broken;
 }
 
 TEST(Doctor, SaysThatThisMachineIsReady) {

@@ -281,6 +281,64 @@ gates: {tests: {kind: tests, steps: [run]}}
   EXPECT_TRUE(refused.error().detail.contains("GPU")) << refused.error().detail;
 }
 
+sandbox::gpu::GpuStatus gpu_status(const std::string& uuid) {
+  sandbox::gpu::GpuStatus gpu;
+  gpu.uuid = uuid;
+  gpu.memory = os::Bytes{40ULL << 30U};
+  gpu.owner = "a_1.1";
+  gpu.run = "r0001";
+  return gpu;
+}
+
+TEST(Service, TakesWorkForGpusThatCanBeLeased) {
+  House house;
+  house.repository.advance("proofhouse.yaml", R"(version: 1
+steps: {run: {run: "true", gpu: {count: 2, min_memory: 20GiB}, report: {tap: t.tap}}}
+gates: {tests: {kind: tests, steps: [run]}}
+)");
+  house.machine.probe.gpus = {gpu_status("GPU-1"), gpu_status("GPU-2")};
+  house.machine.probe.gpus[1].is_usable = false;
+  house.machine.probe.gpus[1].reason = "its node is missing";
+  house.restart();
+  const auto refused = house.core->submit(house.actor("author"), house.submission(), "");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().detail,
+            "step 'run' asks for 2 GPU of 20GiB, and this machine has 1 (its node is missing)");
+  house.machine.probe.gpus[1].is_usable = true;
+  house.restart();
+  const auto taken = house.core->submit(house.actor("author"), house.submission(), "");
+  EXPECT_TRUE(taken.has_value()) << taken.error().detail;
+}
+
+TEST(Service, TellsAdministratorsAloneWhoHasAGpu) {
+  House house;
+  house.machine.probe.gpus = {gpu_status("GPU-1")};
+  EXPECT_EQ(house.core->gpus(house.actor("admin"))->at(0).owner, "a_1.1");
+  const auto seen = house.core->gpus(house.actor("author"));
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->at(0).uuid, "GPU-1");
+  EXPECT_EQ(seen->at(0).owner + seen->at(0).run, "");
+}
+
+TEST(Service, CordonsAGpuByTheWordOfAnAdministrator) {
+  House house;
+  house.machine.probe.gpus = {gpu_status("GPU-1")};
+  for (const char* const name : {"author", "alice", "bob"})
+    EXPECT_EQ(problem_of(house.core->cordon_gpu(house.actor(name), "GPU-1", true, "")),
+              "forbidden");
+  EXPECT_FALSE(house.machine.probe.gpus[0].is_cordoned);
+  const Actor admin = house.actor("admin");
+  const auto gpu = house.core->cordon_gpu(admin, "GPU-1", true, "new fan");
+  ASSERT_TRUE(gpu.has_value()) << gpu.error().detail;
+  EXPECT_TRUE(gpu->is_cordoned);
+  EXPECT_EQ(gpu->reason, "new fan");
+  EXPECT_FALSE(house.core->cordon_gpu(admin, "GPU-1", false, "")->is_cordoned);
+  EXPECT_EQ(problem_of(house.core->cordon_gpu(admin, "GPU-2", true, "")), "not_found");
+  const std::string log = house.core->audit(admin, 0)->lines;
+  EXPECT_TRUE(log.contains("gpu.cordoned") && log.contains("gpu.uncordoned")) << log;
+  EXPECT_FALSE(log.contains("GPU-2")) << log;
+}
+
 TEST(Service, RefusesAChangeOfAProjectWithoutAPolicy) {
   House house;
   house.repository.advance("proofhouse.yaml", "version: 1\nwrong: 1\n");

@@ -14,6 +14,7 @@
 
 #include "sandbox/gpu/pool.h"
 #include "sandbox/gpu/release.h"
+#include "sandbox/gpu/survey.h"
 #include "sandbox/os/process_info.h"
 #include "tests/support/capability.h"
 #include "tests/support/fake_gpus.h"
@@ -60,7 +61,7 @@ class Pool : public ::testing::Test {
   // One lease of the first GPU, with something done meanwhile.
   LeaseEnd use(const std::function<void()>& meanwhile) {
     LeaseRequest request = wish("r1");
-    request.prefer = {FakeGpus::uuid(0)};
+    request.same = {FakeGpus::uuid(0)};
     const os::Result<Lease> lease = pool().acquire(request, holder());
     if (!lease) throw std::runtime_error(lease.error().message);
     EXPECT_EQ(lease->uuids, std::vector<std::string>{FakeGpus::uuid(0)});
@@ -355,6 +356,22 @@ TEST_F(Pool, SaysWhyThereIsNoGpu) {
   PoolOptions options = gpus.options();
   options.inventory.nvml = gpus.path() + "/none.so";
   EXPECT_EQ(GpuPool::open(options).error().code, os::Code::not_found);
+}
+
+TEST_F(Pool, IsSurveyedWithoutAChange) {
+  const GpuSurvey before = survey_gpus(gpus.options()).value();
+  EXPECT_EQ(before.driver, "999.1");
+  ASSERT_EQ(before.gpus.size(), 4U);
+  EXPECT_TRUE(before.gpus[0].is_usable);
+  EXPECT_NE(::access(gpus.book().c_str(), F_OK), 0);
+  ASSERT_TRUE(pool().acquire(wish("r1", 2), holder()).has_value());
+  ASSERT_TRUE(pool().cordon(FakeGpus::uuid(3), "new fan").has_value());
+  EXPECT_EQ(survey_gpus(gpus.options()).value().gpus, pool().list());
+  PoolOptions options = gpus.options();
+  options.scrub.clear();
+  const GpuStatus lacking = survey_gpus(options).value().gpus[2];
+  EXPECT_FALSE(lacking.is_usable);
+  EXPECT_TRUE(lacking.reason.contains("gpu_scrub")) << lacking.reason;
 }
 
 TEST_F(Pool, RefusesASpecificationThatOthersMayWrite) {

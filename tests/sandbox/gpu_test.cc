@@ -194,13 +194,18 @@ TEST(Choice, TakesTheSmallestThatIsLargeEnough) {
             os::Code::exhausted);
 }
 
-TEST(Choice, StaysOnTheGpuOfTheLastRun) {
+TEST(Choice, KeepsAComparisonOnItsGpus) {
   LeaseRequest request = wish(1);
-  request.prefer = {"b"};
+  request.same = {"b"};
   std::vector<Candidate> all{candidate("a", 80), candidate("b", 80)};
   all[1].uses = 7;
   EXPECT_EQ(choose_gpus(all, request).value(), std::vector<std::string>{"b"});
   EXPECT_EQ(choose_gpus(all, wish(1)).value(), std::vector<std::string>{"a"});
+  // It waits for it, though another is free, unless it may wait for ever.
+  all[1].is_free = false;
+  EXPECT_EQ(choose_gpus(all, request).error().code, os::Code::exhausted);
+  all[1].is_in_service = false;
+  EXPECT_EQ(choose_gpus(all, request).error().code, os::Code::unavailable);
 }
 
 TEST(Choice, GivesAnExclusiveRunTheWholeGpuOfAnInstance) {
@@ -250,7 +255,7 @@ TEST(Book, KeepsWhatWasWrittenAndForgetsNoQuarantine) {
 TEST(Desk, MessagesComeBackAsTheyWere) {
   LeaseRequest request = wish(2, 20);
   request.exclusive = true;
-  request.prefer = {"GPU-1"};
+  request.same = {"GPU-1"};
   EXPECT_EQ(std::get<LeaseRequest>(decode_desk_request(encode(DeskRequest(request))).value()),
             request);
   const DeskRequest release = ReleaseRequest{"r"};
@@ -267,6 +272,17 @@ TEST(Desk, MessagesComeBackAsTheyWere) {
                                  R"({"schema":1,"op":"steal","run":"r"})",
                                  R"({"schema":1,"op":"release","run":"r","more":1})"})
     EXPECT_FALSE(decode_desk_request(text).has_value()) << text;
+}
+
+TEST(Desk, PutsTheDriversPathInFrontOfACommandsOwn) {
+  const Lease lease{"r", {"GPU-1"}, {"CUDA_VISIBLE_DEVICES=GPU-1", "LD_LIBRARY_PATH=/driver"}, {}};
+  std::vector<std::string> environment{"CUDA_VISIBLE_DEVICES=all", "LD_LIBRARY_PATH=/mine", "A=b"};
+  add_variables(lease, environment);
+  EXPECT_EQ(environment, (std::vector<std::string>{"CUDA_VISIBLE_DEVICES=GPU-1",
+                                                   "LD_LIBRARY_PATH=/driver:/mine", "A=b"}));
+  environment.clear();
+  add_variables(lease, environment);
+  EXPECT_EQ(environment, lease.environment);
 }
 
 TEST(Grant, ComesBackAsItWasAndRefusesOthers) {

@@ -247,6 +247,19 @@ TEST(PolicyYaml, ReadsAStepThatInteractsAndItsJudge) {
             policy.find_step(StepName("work")));
 }
 
+TEST(PolicyYaml, LetsOneOfTwoJoinedStepsAskForGpus) {
+  const auto problems = [](const std::string& work, const std::string& judge) {
+    return problems_of(
+        sealed_policy("{run: x, interact: true" + work + "}",
+                      "{from: base, run: x, needs: [work], report: {tap: a.tap}" + judge + "}",
+                      "{kind: tests, steps: [judge]}"));
+  };
+  const std::string gpu = ", gpu: {count: 1}";
+  EXPECT_EQ(problems(gpu, ""), "");
+  EXPECT_EQ(problems("", gpu), "");
+  EXPECT_SAYS(problems(gpu, gpu), "only one may ask for GPUs");
+}
+
 TEST(PolicyYaml, RefusesInteractionsWithoutExactlyOneJudge) {
   const auto problems = [](const std::string& work, const std::string& judge) {
     return problems_of(sealed_policy(work, judge, "{kind: diff, max_lines: 1}"));
