@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,8 @@
 #include "runner/store/attempts.h"
 #include "runner/store/events.h"
 #include "runner/store/tasks.h"
+#include "sandbox/os/ids.h"
+#include "sandbox/os/units.h"
 #include "sandbox/wire.h"
 
 namespace runner {
@@ -20,10 +24,21 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1U << 20U;
 
-// Types that an attempt may add to the sequence; those of tasks are serve's own.
+// Types that an attempt may add to the sequence; those of tasks are serve's own. A plain name,
+// since a line of a stream of events is made of it.
 bool is_attempt_type(std::string_view type) {
-  return type.starts_with("attempt.") || type.starts_with("run.") || type.starts_with("pair.") ||
-         type.starts_with("checkout.") || type.starts_with("test.") || type.starts_with("gpu.");
+  constexpr std::array<std::string_view, 6> kKinds{"attempt.",  "run.",  "pair.",
+                                                   "checkout.", "test.", "gpu."};
+  return os::is_plain_name(type) &&
+         std::ranges::any_of(kKinds, [&](std::string_view kind) { return type.starts_with(kind); });
+}
+
+// The time that an attempt names, in our own writing; now, where it names none.
+std::string time_of(const nlohmann::json& event) {
+  const auto time = event.find("time");
+  if (time == event.end() || !time->is_string()) return now_text();
+  const auto parsed = os::parse_time(time->get_ref<const std::string&>());
+  return parsed ? os::format_time(*parsed) : now_text();
 }
 
 // The event of one line; an empty type for a line that is none.
@@ -34,12 +49,10 @@ store::EventRow event_of(std::string_view line, const store::AttemptRow& attempt
   const auto type = json->find("type");
   if (type == json->end() || !type->is_string()) return event;
   if (!is_attempt_type(type->get_ref<const std::string&>())) return event;
-  const auto time = json->find("time");
   const auto data = json->find("data");
   event.task = attempt.task;
   event.type = type->get_ref<const std::string&>();
-  event.at =
-      time != json->end() && time->is_string() ? time->get_ref<const std::string&>() : now_text();
+  event.at = time_of(*json);
   nlohmann::json values =
       data != json->end() && data->is_object() ? *data : nlohmann::json::object();
   values["attempt"] = attempt.id;

@@ -211,5 +211,43 @@ TEST(Scheduler, LeavesNoDirectoryOfAnAttemptThatWasTaken) {
   EXPECT_TRUE(os::list_directory(house.data + "/attempts")->empty());
 }
 
+TEST(Scheduler, CopiesOfAnAttemptsEventsOnlyWhatFitsIntoAStream) {
+  House house;
+  house.machine.ending = [](int) { return FakeMachine::Ending::keeps_running; };
+  const TaskView task = house.submit(house.submission());
+  house.wait_for(task.id, TaskState::running);
+  while (house.machine.verified() == 0) std::this_thread::yield();
+  const AttemptView attempt = house.core->task(house.actor("author"), task.id)->attempts[0];
+  const std::string file = attempt_path(house.config, attempt.id, attempt.fence) + "/events.jsonl";
+  ASSERT_TRUE(os::write_file_durably(
+                  file,
+                  R"({"type":"run.x\n\nevent: task.done","time":"2026-01-02T03:04:05.678Z"})"
+                  "\n"
+                  R"({"type":"task.done","time":"2026-01-02T03:04:05.678Z"})"
+                  "\n"
+                  R"({"type":"run.started","time":"2026-01-02T03:04:05.678Z","data":{"a":"b\nc"}})"
+                  "\n"
+                  R"({"type":"run.finished","time":"\n\nevent: task.done"})"
+                  "\n",
+                  0644)
+                  .has_value());
+  std::vector<EventView> copied;
+  for (std::int64_t after = 0; copied.size() < 2;) {
+    const auto events =
+        house.core->events(house.actor("author"), task.id, after, std::chrono::seconds(20));
+    ASSERT_TRUE(events && !events->empty());
+    after = events->back().id;
+    for (const EventView& event : *events)
+      if (event.type.starts_with("run.")) copied.push_back(event);
+  }
+  EXPECT_EQ(copied[0].type, "run.started");
+  EXPECT_EQ(copied[0].at, "2026-01-02T03:04:05.678Z");
+  EXPECT_FALSE(copied[0].data.contains('\n')) << copied[0].data;
+  EXPECT_EQ(copied[1].type, "run.finished");
+  EXPECT_TRUE(os::parse_time(copied[1].at).has_value()) << copied[1].at;
+  house.machine.finish_running();
+  house.wait_for(task.id, TaskState::awaiting_approval);
+}
+
 }  // namespace
 }  // namespace runner
