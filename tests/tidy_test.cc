@@ -75,7 +75,9 @@ SourceFile read_source(const fs::path& path) {
   return file;
 }
 
-bool is_cxx(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".h"); }
+bool is_built(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".cu"); }
+
+bool is_cxx(std::string_view path) { return is_built(path) || path.ends_with(".h"); }
 
 bool is_build_file(std::string_view path) {
   return path.ends_with("CMakeLists.txt") || path.ends_with(".cmake");
@@ -365,7 +367,7 @@ std::set<std::string> listed_files() {
       std::ranges::replace_if(line, [](char c) { return c == '(' || c == ')' || c == '"'; }, ' ');
       std::istringstream words(line);
       for (std::string word; words >> word;) {
-        if (word.ends_with(".cc")) listed.insert((folder / word).lexically_normal().string());
+        if (is_built(word)) listed.insert((folder / word).lexically_normal().string());
       }
     }
   }
@@ -375,7 +377,7 @@ std::set<std::string> listed_files() {
 TEST(Tidy, EverySourceIsBuilt) {
   const std::set<std::string> listed = listed_files();
   for (const SourceFile* const file : cxx_files()) {
-    if (file->path.ends_with(".cc") && !listed.contains(file->path)) {
+    if (is_built(file->path) && !listed.contains(file->path)) {
       ADD_FAILURE() << file->path << " stands in no CMakeLists.txt of its folder";
     }
   }
