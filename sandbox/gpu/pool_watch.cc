@@ -14,8 +14,9 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of one lease; a program that traps in a loop must not fill our memory.
-constexpr std::size_t kMostXids = 64;
+// Of one kind in one lease: a program that traps in a loop must neither fill our memory nor hide an
+// error of the hardware behind its own.
+constexpr std::ptrdiff_t kMostXids = 64;
 constexpr milliseconds kLongestPause{std::chrono::hours(1)};
 // How often the book is looked through for what others left.
 constexpr milliseconds kLook{300};
@@ -73,7 +74,8 @@ void GpuPool::note_xid(const XidEvent& event) {
       const std::scoped_lock lock(mutex_);
       const auto held = held_.find(device.uuid);
       is_leased = held != held_.end();
-      if (is_leased && held->second.xids.size() < kMostXids) held->second.xids.push_back(event.xid);
+      if (is_leased && std::ranges::count(held->second.xids, event.xid) < kMostXids)
+        held->second.xids.push_back(event.xid);
     }
     if (!is_leased) note_unleased_xid(device, event.xid);
   }

@@ -206,8 +206,8 @@ TEST_F(Pool, DoesExactlyWhatTheTableSaysForEachError) {
     ASSERT_EQ(wait_for(0, GpuState::free), GpuState::free) << xid;
   }
   gpus.fail_burn_in(true);
-  for (const int xid :
-       {46, 48, 62, 64, 95, 109, 110, 119, 120, 140, 143, 155, 156, 158, 79, 74, 144, 147, 150}) {
+  for (const int xid : {46,  48,  62, 64, 95,  109, 110, 119, 120, 140, 143, 155,
+                        156, 158, 79, 74, 144, 145, 146, 147, 148, 149, 150}) {
     const LeaseEnd end = use([&] { gpus.raise_xid(0, xid); });
     EXPECT_TRUE(end.fault.contains("Xid " + std::to_string(xid))) << end.fault;
     ASSERT_EQ(wait_for(0, GpuState::quarantined), GpuState::quarantined) << xid;
@@ -263,6 +263,17 @@ TEST_F(Pool, KeepsAGpuInServiceThatATaskProvokesAHundredTimes) {
   }
   EXPECT_EQ(status(0).uses, 100);
   EXPECT_EQ(gpus.burn_ins(), 0);
+}
+
+TEST_F(Pool, SeesAFaultOfHardwareBehindTheErrorsOfATask) {
+  gpus.fail_burn_in(true);
+  const LeaseEnd end = use([&] {
+    for (int round = 0; round < 100; ++round) gpus.raise_xid(0, 13);
+    gpus.raise_xid(0, 119);
+  });
+  EXPECT_TRUE(end.fault.contains("Xid 119")) << end.fault;
+  EXPECT_EQ(std::ranges::count(end.uses[0].xids, 13), 64);
+  EXPECT_EQ(wait_for(0, GpuState::quarantined), GpuState::quarantined);
 }
 
 TEST_F(Pool, QuarantinesAFreeGpuOnAFaultOfHardwareOnly) {
