@@ -1,3 +1,4 @@
+#include "runner/web/gpu_table.h"
 #include "runner/web/page.h"
 #include "runner/web/pages.h"
 
@@ -49,7 +50,7 @@ Html board_body(const BoardData& data) {
   add_rows(out, "Waiting for the machine", data.waiting, "Nothing waits.");
   add_rows(out, "Waiting for people", data.deciding, "Nothing waits for a decision.");
   if (data.machine) add_machine(out, *data.machine);
-  return out << "</div>";
+  return out << gpu_list_table(data.gpus) << "</div>";
 }
 
 }  // namespace runner::web

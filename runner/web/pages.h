@@ -75,6 +75,7 @@ Html log_body(const LogData& data);
 struct BoardData {
   std::vector<QueueRow> running, waiting, deciding;
   std::optional<MachineView> machine;
+  std::vector<sandbox::gpu::GpuStatus> gpus;
   Readiness readiness;
 };
 Html board_body(const BoardData& data);

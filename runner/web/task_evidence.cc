@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runner/web/gpu_table.h"
 #include "runner/web/page.h"
 #include "runner/web/pages.h"
 #include "sandbox/outcome.h"
@@ -179,7 +180,7 @@ Html runs_part(const TaskData& data) {
   if (pairs > 0)
     out << "<p class=\"dim\">and " << pairs << " runs of benchmark pairs, whose figures stand "
         << "above.</p>";
-  return out << "</section>";
+  return out << gpu_shares_table(gpu_shares(data.judged->evidence)) << "</section>";
 }
 
 Html evidence_part(const TaskData& data) {

@@ -124,6 +124,7 @@ HttpResponse Web::board(const Visit& visit) {
   data.waiting = rows(TaskState::queued);
   data.deciding = rows(TaskState::awaiting_approval);
   if (auto machine = service_.machine(visit.actor())) data.machine = std::move(*machine);
+  if (auto gpus = service_.gpus(visit.actor())) data.gpus = std::move(*gpus);
   data.readiness = service_.readiness();
   Frame frame;
   frame.title = "Board";

@@ -204,19 +204,21 @@ os::Result<DeskAnswer> decode_desk_answer(std::string_view text) {
 }
 
 json to_json(const GpuStatus& status) {
-  return {{"uuid", status.uuid},
-          {"name", status.name},
-          {"parent", status.parent},
-          {"index", status.index},
-          {"memory", status.memory.count},
-          {"state", gpu_state_name(status.state)},
-          {"cordoned", status.is_cordoned},
-          {"usable", status.is_usable},
-          {"reason", status.reason},
-          {"since", status.since},
-          {"owner", status.owner},
-          {"run", status.run},
-          {"uses", status.uses}};
+  json object{{"uuid", status.uuid},
+              {"name", status.name},
+              {"parent", status.parent},
+              {"index", status.index},
+              {"memory", status.memory.count},
+              {"state", gpu_state_name(status.state)},
+              {"cordoned", status.is_cordoned},
+              {"usable", status.is_usable},
+              {"reason", status.reason},
+              {"since", status.since},
+              {"owner", status.owner},
+              {"run", status.run},
+              {"uses", status.uses}};
+  if (status.telemetry) object["telemetry"] = to_json(*status.telemetry);
+  return object;
 }
 
 GpuStatus gpu_status_from_json(const json& object) {
@@ -234,6 +236,7 @@ GpuStatus gpu_status_from_json(const json& object) {
   object.at("owner").get_to(status.owner);
   object.at("run").get_to(status.run);
   object.at("uses").get_to(status.uses);
+  if (object.contains("telemetry")) status.telemetry = telemetry_from(object.at("telemetry"));
   return status;
 }
 

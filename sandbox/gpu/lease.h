@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,6 +117,7 @@ struct GpuStatus {
   std::string since;      // RFC 3339 UTC
   std::string owner, run;
   std::int64_t uses = 0;
+  std::optional<GpuTelemetry> telemetry;  // of its lease so far, if this program gave it
   bool operator==(const GpuStatus&) const = default;
 };
 

@@ -91,7 +91,13 @@ bool GpuPool::is_held(const std::string& uuid) const {
 }
 
 std::vector<GpuStatus> GpuPool::list() const {
-  return gpu_statuses(inventory_, book_.read().value_or(std::vector<LeaseRecord>()), options_);
+  std::vector<GpuStatus> list =
+      gpu_statuses(inventory_, book_.read().value_or(std::vector<LeaseRecord>()), options_);
+  const std::scoped_lock lock(mutex_);
+  for (GpuStatus& gpu : list)
+    if (const auto held = held_.find(gpu.uuid); held != held_.end())
+      gpu.telemetry = held->second.sum.sum();
+  return list;
 }
 
 std::vector<Candidate> GpuPool::candidates(const std::vector<LeaseRecord>& records,

@@ -33,7 +33,8 @@ std::vector<GpuStatus> gpu_statuses(const Inventory& inventory, std::vector<Leas
                      .since = record.since,
                      .owner = record.owner,
                      .run = record.run,
-                     .uses = record.uses};
+                     .uses = record.uses,
+                     .telemetry = {}};
     if (status.reason.empty() && record.is_cordoned) status.reason = record.cordon_reason;
     if (status.reason.empty()) status.reason = lack;
     list.push_back(std::move(status));

@@ -5,6 +5,7 @@
 
 #include "runner/web/diff_lines.h"
 #include "runner/web/form.h"
+#include "runner/web/gpu_table.h"
 #include "runner/web/html.h"
 #include "runner/web/interdiff.h"
 
@@ -63,6 +64,56 @@ TEST(Form, TakesACookieThatStandsOnce) {
   EXPECT_EQ(find_cookie("a=1; proofhouse=x; b=2", "proofhouse"), "x");
   EXPECT_EQ(find_cookie("proofhouse=x; proofhouse=y", "proofhouse"), "");
   EXPECT_EQ(find_cookie("xproofhouse=x", "proofhouse"), "");
+}
+
+// A run of step `train` that had one GPU.
+tasks::RunRecord gpu_run(tasks::Side side, std::int64_t busy_ms, std::int64_t power_mw,
+                         std::vector<int> xids) {
+  sandbox::gpu::GpuUse use{"GPU-1", "H100", {}, std::move(xids)};
+  use.telemetry.held_ms = 1000;
+  use.telemetry.busy_ms = busy_ms;
+  use.telemetry.idle_ms = 1000 - busy_ms;
+  use.telemetry.memory_peak = busy_ms << 20U;
+  use.telemetry.power_mean_mw = power_mw;
+  tasks::RunRecord run;
+  run.key = {side, side, tasks::StepName("train"), std::nullopt};
+  run.gpu = tasks::GpuRecord{"999", 0, {use}};
+  return run;
+}
+
+TEST(GpuTable, AddsUpWhatAGpuDidForEachSideOfAStep) {
+  using tasks::Side;
+  tasks::Evidence evidence;
+  evidence.runs = {gpu_run(Side::change, 900, 300'000, {13}), gpu_run(Side::base, 500, 1, {}),
+                   gpu_run(Side::change, 300, 100'000, {31, 13}), tasks::RunRecord{}};
+  const std::vector<GpuShare> shares = gpu_shares(evidence);
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_EQ(shares[0].side, "change");
+  EXPECT_EQ(shares[0].leases, 2);
+  EXPECT_EQ(shares[0].telemetry.held_ms, 2000);
+  EXPECT_EQ(shares[0].telemetry.busy_ms, 1200);
+  EXPECT_EQ(shares[0].telemetry.memory_peak, 900 << 20);
+  EXPECT_EQ(shares[0].telemetry.power_mean_mw, 200'000);
+  EXPECT_EQ(shares[0].errors, "Xid 13 (2 times), Xid 31");
+  const std::string table = gpu_shares_table(shares).take();
+  EXPECT_TRUE(table.contains(">60 %</td>") && table.contains("200.0 W")) << table;
+  EXPECT_EQ(gpu_shares_table({}).take(), "");
+}
+
+TEST(GpuTable, ShowsWhyAGpuIsNotLeasedAndWhatALeasedOneDoes) {
+  sandbox::gpu::GpuStatus out_of_service;
+  out_of_service.uuid = "GPU-1";
+  out_of_service.state = sandbox::gpu::GpuState::quarantined;
+  out_of_service.reason = "Xid 79: <lost>";
+  sandbox::gpu::GpuStatus leased;
+  leased.uuid = "GPU-2";
+  leased.state = sandbox::gpu::GpuState::leased;
+  leased.telemetry.emplace();
+  leased.telemetry->held_ms = 1000;
+  leased.telemetry->starved_ms = 250;
+  const std::string table = gpu_list_table({out_of_service, leased}).take();
+  EXPECT_TRUE(table.contains("quarantined<div class=\"dim\">Xid 79: &lt;lost&gt;")) << table;
+  EXPECT_TRUE(table.contains(">25 %</td>")) << table;
 }
 
 TEST(DiffLines, NumbersLinesAndMarksWhatDiffersWithin) {

@@ -123,6 +123,21 @@ TEST(Login, LeadsToNoOtherServer) {
   }
 }
 
+TEST(Board, ListsTheGpusOfTheMachine) {
+  House house;
+  sandbox::gpu::GpuStatus gpu;
+  gpu.uuid = "GPU-1";
+  gpu.name = "H100";
+  gpu.is_cordoned = true;
+  gpu.reason = "new fan";
+  house.machine.probe.gpus = {gpu};
+  Visitor visitor{house};
+  ASSERT_EQ(visitor.log_in(code_of(house, "bob")).status, 303);
+  const std::string board = visitor.get("/board").body;
+  for (const char* const part : {"H100", "GPU-1", "free, cordoned", "new fan"})
+    EXPECT_TRUE(board.contains(part)) << part;
+}
+
 TEST_F(Pages, AnApprovalByFormLandsTheChange) {
   HttpResponse response = visitor_.post(path(), decision_on(task_, visitor_.csrf(), "approve"));
   EXPECT_EQ(response.status, 303);
