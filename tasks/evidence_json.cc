@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sandbox/gpu/telemetry_fields.h"
 #include "tasks/comparison_json.h"
 #include "tasks/evidence.h"
 #include "tasks/shared_json.h"
@@ -70,21 +71,8 @@ struct Fields<LogRecord> {
 template <>
 struct Fields<sandbox::gpu::GpuTelemetry> {
   static void visit(auto& archive, auto& sum) {
-    archive("samples", sum.samples);
-    archive("held_ms", sum.held_ms);
-    archive("busy_ms", sum.busy_ms);
-    archive("starved_ms", sum.starved_ms);
-    archive("idle_ms", sum.idle_ms);
-    archive("utilisation_peak_percent", sum.utilisation_peak_percent);
-    archive("memory_peak", sum.memory_peak);
-    archive("power_mean_mw", sum.power_mean_mw);
-    archive("power_peak_mw", sum.power_peak_mw);
-    archive("energy_mj", sum.energy_mj);
-    archive("sm_clock_min_mhz", sum.sm_clock_min_mhz);
-    archive("sm_clock_max_mhz", sum.sm_clock_max_mhz);
-    archive("memory_clock_max_mhz", sum.memory_clock_max_mhz);
-    archive("temperature_peak_c", sum.temperature_peak_c);
-    archive("throttled", sum.throttled);
+    sandbox::gpu::visit_telemetry(sum,
+                                  [&](const char* name, auto& value) { archive(name, value); });
   }
 };
 

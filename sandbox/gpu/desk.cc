@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/gpu/telemetry_fields.h"
 #include "sandbox/wire.h"
 
 namespace sandbox::gpu {
@@ -31,40 +32,14 @@ constexpr std::array kCodes{os::Code::invalid, os::Code::not_found, os::Code::co
                             os::Code::internal};
 
 json to_json(const GpuTelemetry& sum) {
-  return {{"samples", sum.samples},
-          {"held_ms", sum.held_ms},
-          {"busy_ms", sum.busy_ms},
-          {"starved_ms", sum.starved_ms},
-          {"idle_ms", sum.idle_ms},
-          {"utilisation_peak_percent", sum.utilisation_peak_percent},
-          {"memory_peak", sum.memory_peak},
-          {"power_mean_mw", sum.power_mean_mw},
-          {"power_peak_mw", sum.power_peak_mw},
-          {"energy_mj", sum.energy_mj},
-          {"sm_clock_min_mhz", sum.sm_clock_min_mhz},
-          {"sm_clock_max_mhz", sum.sm_clock_max_mhz},
-          {"memory_clock_max_mhz", sum.memory_clock_max_mhz},
-          {"temperature_peak_c", sum.temperature_peak_c},
-          {"throttled", sum.throttled}};
+  json object;
+  visit_telemetry(sum, [&](const char* name, const auto& value) { object[name] = value; });
+  return object;
 }
 
 GpuTelemetry telemetry_from(const json& object) {
   GpuTelemetry sum;
-  object.at("samples").get_to(sum.samples);
-  object.at("held_ms").get_to(sum.held_ms);
-  object.at("busy_ms").get_to(sum.busy_ms);
-  object.at("starved_ms").get_to(sum.starved_ms);
-  object.at("idle_ms").get_to(sum.idle_ms);
-  object.at("utilisation_peak_percent").get_to(sum.utilisation_peak_percent);
-  object.at("memory_peak").get_to(sum.memory_peak);
-  object.at("power_mean_mw").get_to(sum.power_mean_mw);
-  object.at("power_peak_mw").get_to(sum.power_peak_mw);
-  object.at("energy_mj").get_to(sum.energy_mj);
-  object.at("sm_clock_min_mhz").get_to(sum.sm_clock_min_mhz);
-  object.at("sm_clock_max_mhz").get_to(sum.sm_clock_max_mhz);
-  object.at("memory_clock_max_mhz").get_to(sum.memory_clock_max_mhz);
-  object.at("temperature_peak_c").get_to(sum.temperature_peak_c);
-  object.at("throttled").get_to(sum.throttled);
+  visit_telemetry(sum, [&](const char* name, auto& value) { object.at(name).get_to(value); });
   return sum;
 }
 
