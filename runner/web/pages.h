@@ -37,8 +37,9 @@ struct TaskData {
   std::vector<TaskView> patch_sets;  // of the same family and author, oldest first; this one too
   std::vector<EventView> events;
   bool may_decide = false;
+  bool may_override = false;  // decides as an owner
   std::string csrf;
-  std::string said;  // "approve", "refuse": what the viewer has just done
+  std::string said;  // "approve", "refuse", "override": what the viewer has just done
 };
 Html task_body(const TaskData& data);
 

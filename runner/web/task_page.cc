@@ -20,6 +20,8 @@ void add_said(Html& out, std::string_view said) {
     out << "<p class=\"notice good\" role=\"status\">Your approval is recorded.</p>";
   if (said == "refuse")
     out << "<p class=\"notice good\" role=\"status\">Your refusal is recorded.</p>";
+  if (said == "override")
+    out << "<p class=\"notice good\" role=\"status\">Your override is recorded.</p>";
 }
 
 void add_reason(Html& out, const TaskData& data) {

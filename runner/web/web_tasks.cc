@@ -180,6 +180,7 @@ Answer<TaskData> Web::task_data(const Visit& visit) {
       if (project.name == data.task.project) data.target = project.target;
   if (auto diff = service_.diff_view(visit.actor(), visit.id())) data.diff = std::move(*diff);
   data.may_decide = decides(visit.actor(), data.task);
+  data.may_override = data.may_decide && visit.actor().has(Role::owner, data.task.project);
   data.csrf = visit.session.csrf;
   return data;
 }
@@ -271,15 +272,22 @@ HttpResponse Web::log(const Visit& visit) {
 HttpResponse Web::decide(const Visit& visit) {
   const Form form = Form::parse(visit.request.body);
   const std::string decision = form.get("decision");
-  if (decision != "approve" && decision != "refuse")
-    return fail(visit, refuse_field("/decision", "a decision is approve or refuse").error());
+  if (decision != "approve" && decision != "refuse" && decision != "override")
+    return fail(visit,
+                refuse_field("/decision", "a decision is approve, refuse or override").error());
   ApprovalRequest request;
-  request.decision = decision == "approve" ? Decision::approve : Decision::refuse;
+  request.decision = decision == "refuse" ? Decision::refuse : Decision::approve;
   request.if_match = form.get("etag");
   request.commit = form.get("commit");
   request.diff_digest = form.get("diff_digest");
   request.gates = form.all("gate");
   request.reason = form.get("reason");
+  if (decision == "override") {
+    request.overrides = form.all("override");
+    // It would be a plain approval.
+    if (request.overrides.empty())
+      return fail(visit, refuse_field("/overrides", "an override names its gates").error());
+  }
   // The page sends all three; who leaves one out has not seen what is decided.
   if (request.if_match.empty() || request.commit.empty() || request.diff_digest.empty())
     return fail(visit, refuse("if_match_missing", "the form lacks what the decision is about",

@@ -38,7 +38,7 @@ gates:
   tests: {kind: tests, steps: [test]}
   speed: {kind: benchmark, step: bench, tolerance: 20%, inconclusive: pass}
   size: {kind: diff, max_lines: 2000}
-promotion: {approvals: 1}
+promotion: {approvals: 1, override: owners}
 )";
 
 // Prints a log with what would act on a terminal or a page, and two tests with such names.
@@ -58,6 +58,11 @@ class Browser : public ServeFixture {
     if (IsSkipped() || HasFatalFailure()) return;
     sample().advance({{"src/test.sh", kTests}});
     server().add_project("measured", kMeasured);
+    EXPECT_EQ(server()
+                  .as("admin")
+                  .post("/v1/grants", R"({"principal":"rex","project":"measured","role":"owner"})")
+                  .status,
+              201);
   }
 
   std::string post(const std::string& title, const FileEdits& edits) {
@@ -66,6 +71,20 @@ class Browser : public ServeFixture {
     body.title = title;
     body.patch = sample().patch(edits);
     return server().post(body);
+  }
+
+  // The second owner's word, from a terminal.
+  void override_too(const std::string& name, const std::string& id) {
+    const Document task = server().task(id);
+    std::vector<std::string> arguments{
+        "approve", id, "--commit", task.at("/candidate/commit"), "--reason", "The check is wrong.",
+        "--yes"};
+    for (const std::string& gate : task.texts("/overridable")) {
+      arguments.emplace_back("--override");
+      arguments.push_back(gate);
+    }
+    const CommandEnd end = server().run(name, arguments);
+    EXPECT_EQ(end.code, 0) << end.output;
   }
 
   // A code as a person gets it.
@@ -87,6 +106,11 @@ TEST_F(Browser, WalksAsAReviewerAndIsNotToBeAttacked) {
       post("<img src=x onerror=hit()> \"title'", {{"src/<svg onload=hit()>.txt", "<b>bold</b>\n"},
                                                   {"checks/<script>hit()</script>.sh", "\n"},
                                                   {"src/bidi.txt", "a \u202e b \x1b[31m\n"}});
+  const std::string failing =
+      post("Break a check",
+           {{"src/test.sh",
+             "printf 'TAP version 13\\n1..1\\nnot ok 1 - Words.keep\\n' > report.tap\n"}});
+  ASSERT_EQ(server().wait_for(failing, "done").at("/verdict"), "rejected");
   for (const std::string& id : {approve, refuse, plain, guarded})
     ASSERT_EQ(server().wait_for(id, "awaiting_approval").at("/state"), "awaiting_approval")
         << server().task(id).at("/reason");
@@ -102,6 +126,7 @@ TEST_F(Browser, WalksAsAReviewerAndIsNotToBeAttacked) {
                        "--refuse=" + refuse,
                        "--plain=" + plain,
                        "--hostile=" + guarded,
+                       "--failing=" + failing,
                        "--axe=" PROOFHOUSE_AXE,
                        "--screenshots=" PROOFHOUSE_SCREENSHOTS,
                        "--home=" + server().place()};
@@ -116,6 +141,11 @@ TEST_F(Browser, WalksAsAReviewerAndIsNotToBeAttacked) {
             server().task(approve).at("/candidate/commit"));
   EXPECT_EQ(server().wait_for(refuse, "done").at("/failure_class"), "review");
   EXPECT_EQ(server().wait_for(plain, "done").at("/verdict"), "accepted");
+  EXPECT_EQ(server().task(failing).at("/state"), "awaiting_approval");
+  override_too("olga", failing);
+  EXPECT_NE(server().wait_for(failing, "done").at("/promotion/new"), "");
+  // Nothing waits when the server is looked over.
+  EXPECT_EQ(server().decide("olga", guarded, "refuse").status, 200);
 }
 
 }  // namespace

@@ -84,6 +84,8 @@ class Walk:
         self.approve(browser)
         self.survey(browser)
         self.attack(browser)
+        browser.go(self.task("failing"))
+        self.look(browser, "override")
         browser.close()
 
     def read(self, browser):
@@ -167,6 +169,7 @@ class Walk:
         check("\\u{202e}" in shown and "\\x1b[31m" in shown, "what acts is escaped")
         self.look(browser, "hostile-diff")
         self.look_closely(browser, "hostile-diff")
+
     def shown(self, browser, url):
         browser.go(url)
         return browser.text("main")
@@ -178,13 +181,23 @@ class Walk:
         browser.click("#approve-form .primary")
         check("said=approve" in browser.url(), "an approval needs no script")
         check("recorded" in browser.source(), "the page says so")
+        self.override(browser)
         browser.close()
+
+    def override(self, browser):
+        browser.go(self.task("failing"))
+        check(not browser.find_all("#approve-form"), "what failed is not simply approved")
+        for box in range(len(browser.find_all("#override-form [type=checkbox]"))):
+            browser.click(f"#override-form label:nth-of-type({box + 1}) [type=checkbox]")
+        browser.write("#override-form textarea", "The check is wrong.")
+        browser.click("#override-form .danger")
+        check("said=override" in browser.url(), "an override needs no script")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("url", "code", "plain-code", "approve", "refuse", "plain", "hostile", "axe",
-                 "screenshots", "home"):
+    for name in ("url", "code", "plain-code", "approve", "refuse", "plain", "hostile",
+                 "failing", "axe", "screenshots", "home"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
     driver = Driver()

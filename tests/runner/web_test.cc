@@ -230,6 +230,96 @@ TEST_F(Pages, NobodyApprovesTheirOwnChangeAndAuthorsDecideNothing) {
   EXPECT_TRUE(now().approvals.empty());
 }
 
+// A house whose policy lets owners override, with a task that failed its tests.
+class Overriding : public testing::Test {
+ protected:
+  void SetUp() override {
+    house_.machine.script = [](tests::ScriptedTask& task) {
+      task.on(tasks::Side::change, "test").cases =
+          tests::with_status(tests::passing({"A.Ok"}), "A.Ok", tasks::CaseStatus::failed);
+    };
+    runner::ProjectSpec spec;
+    spec.name = "lenient";
+    spec.repository = house_.repository.path();
+    spec.policy_yaml = R"(version: 1
+subject: [src/**]
+limits: {cpus: 1, memory: 256MiB, disk: 64MiB, total: 10m}
+steps:
+  test: {run: "true", report: {gtest-json: report.json}}
+gates:
+  tests: {kind: tests, steps: [test]}
+promotion: {approvals: 1, override: owners}
+)";
+    const Actor admin = house_.actor("admin");
+    ASSERT_TRUE(house_.core->add_project(admin, spec).has_value());
+    for (const auto& [name, role] :
+         {std::pair{"author", Role::agent}, std::pair{"bob", Role::owner},
+          std::pair{"carol", Role::owner}, std::pair{"alice", Role::reviewer}})
+      ASSERT_TRUE(house_.core->grant(admin, {.principal = name, .project = "lenient", .role = role})
+                      .has_value());
+    Submission submission = house_.submission();
+    submission.project = "lenient";
+    task_ = house_.wait_for(house_.submit(submission).id, TaskState::done);
+    ASSERT_EQ(task_.verdict, "rejected");
+  }
+  Fields override_on(const std::string& csrf) const {
+    Fields fields = decision_on(task_, csrf, "override");
+    fields["override"] = "tests";
+    return fields;
+  }
+  HttpResponse send(Visitor& visitor, const Fields& fields) const {
+    return visitor.post("/tasks/" + task_.id + "/decision", fields);
+  }
+  std::string page_of(Visitor& visitor) { return visitor.get("/tasks/" + task_.id).body; }
+
+  House house_;
+  TaskView task_;
+};
+
+TEST_F(Overriding, ByFormTakesTwoOwnersAndAReason) {
+  Visitor bob(house_);
+  Visitor carol(house_);
+  ASSERT_EQ(bob.log_in(code_of(house_, "bob")).status, 303);
+  ASSERT_EQ(carol.log_in(code_of(house_, "carol")).status, 303);
+  EXPECT_TRUE(page_of(bob).contains("name=\"override\" value=\"tests\" required"));
+  EXPECT_FALSE(page_of(bob).contains("approve-form"));
+  EXPECT_EQ(send(bob, override_on(bob.csrf())).status, 303);
+  task_ = *house_.core->task(house_.actor("carol"), task_.id);
+  EXPECT_EQ(task_.state, TaskState::awaiting_approval);
+  EXPECT_TRUE(page_of(carol).contains("override-form"));
+  EXPECT_TRUE(page_of(carol).contains("refuse-form"));
+  EXPECT_FALSE(page_of(carol).contains("approve-form"));
+  EXPECT_EQ(send(carol, override_on(carol.csrf())).status, 303);
+  const TaskView done = house_.wait_for(task_.id, TaskState::done);
+  ASSERT_TRUE(done.promotion.has_value()) << done.reason.text;
+  EXPECT_EQ(house_.repository.tip(), task_.candidate_commit);
+}
+
+TEST_F(Overriding, WhatIsMissingOrForgedOverridesNothing) {
+  Visitor bob(house_);
+  Visitor alice(house_);
+  ASSERT_EQ(bob.log_in(code_of(house_, "bob")).status, 303);
+  ASSERT_EQ(alice.log_in(code_of(house_, "alice")).status, 303);
+  EXPECT_FALSE(page_of(alice).contains("override-form"));
+  const auto changed = [&](const std::string& field, const std::string& value) {
+    Fields fields = override_on(bob.csrf());
+    fields[field] = value;
+    return fields;
+  };
+  Fields unnamed = override_on(bob.csrf());
+  unnamed.erase("override");
+  EXPECT_EQ(send(bob, unnamed).status, 422);
+  EXPECT_EQ(send(bob, changed("override", "speed")).status, 422);
+  EXPECT_EQ(send(bob, changed("reason", "")).status, 422);
+  EXPECT_EQ(send(bob, changed("commit", std::string(40, 'a'))).status, 412);
+  EXPECT_EQ(send(bob, changed("decision", "approve")).status, 409);
+  EXPECT_EQ(send(bob, changed("csrf", alice.csrf())).status, 403);
+  EXPECT_EQ(send(alice, override_on(alice.csrf())).status, 403);
+  const TaskView now = *house_.core->task(house_.actor("carol"), task_.id);
+  EXPECT_EQ(now.etag, task_.etag);
+  EXPECT_TRUE(now.approvals.empty());
+}
+
 TEST_F(Pages, ForeignHostsAndStrangersSeeNothing) {
   const std::string base = "/tasks/" + task_.id;
   for (const std::string& page :
