@@ -15,6 +15,7 @@
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
 #include "runner/limits.h"
+#include "sandbox/os/escape.h"
 #include "sandbox/os/files.h"
 
 namespace runner::cli {
@@ -64,7 +65,7 @@ int run_command(const PolicyShowCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();
   const Told<HttpAnswer> answer =
-      session->get("/v1/projects/" + encode_component(command.project) + "/policy");
+      session->get("/v1/projects/" + os::percent_encode(command.project) + "/policy");
   if (!answer) return answer.error();
   if (session->is_json())
     print_json(answer->body);
@@ -120,9 +121,10 @@ int run_command(const ProjectListCommand& command) {
 int run_command(const ProjectFreezeCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();
-  const Told<HttpAnswer> answer = session->post(
-      "/v1/projects/" + encode_component(command.name) + (command.is_end ? "/unfreeze" : "/freeze"),
-      command.is_end ? "{}" : reason_body(command.reason));
+  const Told<HttpAnswer> answer =
+      session->post("/v1/projects/" + os::percent_encode(command.name) +
+                        (command.is_end ? "/unfreeze" : "/freeze"),
+                    command.is_end ? "{}" : reason_body(command.reason));
   if (!answer) return answer.error();
   return print_project(*session, *answer);
 }
@@ -163,7 +165,7 @@ int run_command(const TokenRevokeCommand& command) {
   if (!session) return session.error();
   HttpCall call;
   call.method = "DELETE";
-  call.path = "/v1/tokens/" + encode_component(command.id);
+  call.path = "/v1/tokens/" + os::percent_encode(command.id);
   const Told<HttpAnswer> answer = session->call(call);
   if (!answer) return answer.error();
   if (session->is_json()) print_json("{\"revoked\":true}");
@@ -191,7 +193,7 @@ int run_command(const TokenListCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();
   const Told<HttpAnswer> answer =
-      session->get("/v1/tokens?principal=" + encode_component(command.principal));
+      session->get("/v1/tokens?principal=" + os::percent_encode(command.principal));
   if (!answer) return answer.error();
   if (session->is_json()) {
     print_json(answer->body);

@@ -14,6 +14,7 @@
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
 #include "runner/limits.h"
+#include "sandbox/os/escape.h"
 #include "sandbox/os/files.h"
 #include "sandbox/wire.h"
 
@@ -74,7 +75,7 @@ int run_command(const PolicyBacktestCommand& command) {
   if (!session) return session.error();
   const std::string body = sandbox::dump_json(json{{"policy", *policy}, {"last", command.last}});
   const Told<HttpAnswer> answer =
-      session->post("/v1/projects/" + encode_component(command.project) + "/backtest", body);
+      session->post("/v1/projects/" + os::percent_encode(command.project) + "/backtest", body);
   if (!answer) return answer.error();
   const os::Result<Rows> rows = read_rows(answer->body);
   if (!rows) return tell(rows.error());

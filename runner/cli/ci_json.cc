@@ -9,6 +9,7 @@
 
 #include "runner/cli/ci_report.h"
 #include "sandbox/os/digest.h"
+#include "sandbox/os/escape.h"
 
 namespace runner::cli {
 namespace {
@@ -59,25 +60,6 @@ std::int64_t line_of(const CiFinding& finding) {
   return path_of(finding) == finding.file && finding.line > 0 ? finding.line : 1;
 }
 
-// RFC 3986: what is not unreserved and no '/' is escaped.
-std::string uri_of(const std::string& path) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  std::string uri;
-  for (const char c : path) {
-    if (kPlain.contains(c)) {
-      uri += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    uri += '%';
-    uri += kDigits[byte >> 4U];
-    uri += kDigits[byte & 0xFU];
-  }
-  return uri;
-}
-
 // The same finding of the same place keeps its fingerprint from run to run; `number` tells apart
 // those that are alike.
 std::string fingerprint(const Result& result, std::size_t number) {
@@ -102,9 +84,10 @@ std::string to_sarif(const CiReport& report) {
   json results = json::array();
   std::size_t number = 0;
   for (const Result& result : results_of(report)) {
-    const json place{{"physicalLocation",
-                      {{"artifactLocation", {{"uri", uri_of(path_of(result.finding))}}},
-                       {"region", {{"startLine", line_of(result.finding)}}}}}};
+    const json place{
+        {"physicalLocation",
+         {{"artifactLocation", {{"uri", os::percent_encode(path_of(result.finding), "/")}}},
+          {"region", {{"startLine", line_of(result.finding)}}}}}};
     results.push_back(
         {{"ruleId", result.rule},
          {"level", result.level},

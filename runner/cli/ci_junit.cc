@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runner/cli/ci_report.h"
+#include "sandbox/os/escape.h"
 
 namespace runner::cli {
 namespace {
@@ -23,16 +24,10 @@ std::string xml_escape(std::string_view text) {
       i += 2;
     } else if (is_control) {
       out += "\xEF\xBF\xBD";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
     } else if (c == '\n') {
       out += "&#10;";
+    } else if (const std::string_view entity = os::markup_entity(c); !entity.empty()) {
+      out += entity;
     } else {
       out += c;
     }

@@ -128,14 +128,4 @@ os::Result<HttpAnswer> Client::stream(const HttpCall& call,
 
 void Client::stop() { connection_->http.stop(); }
 
-std::string encode_component(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~';
-    out += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
-  return out;
-}
-
 }  // namespace runner::cli

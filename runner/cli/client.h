@@ -76,7 +76,4 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-// A path segment or query value, percent-encoded (RFC 3986, unreserved characters stay).
-std::string encode_component(std::string_view text);
-
 }  // namespace runner::cli

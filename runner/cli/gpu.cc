@@ -10,6 +10,7 @@
 #include "runner/cli/session.h"
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
+#include "sandbox/os/escape.h"
 
 namespace runner::cli {
 
@@ -40,7 +41,7 @@ int run_command(const GpuListCommand& command) {
 int run_command(const GpuCordonCommand& command) {
   Told<Session> session = Session::open(command.server);
   if (!session) return session.error();
-  const Told<HttpAnswer> answer = session->post("/v1/gpus/" + encode_component(command.uuid) +
+  const Told<HttpAnswer> answer = session->post("/v1/gpus/" + os::percent_encode(command.uuid) +
                                                     (command.is_cordoned ? "/cordon" : "/uncordon"),
                                                 cordon_body(command.reason));
   if (!answer) return answer.error();

@@ -14,6 +14,7 @@
 #include "runner/cli/answers.h"
 #include "runner/cli/exit_code.h"
 #include "runner/cli/terminal.h"
+#include "sandbox/os/escape.h"
 
 namespace runner::cli {
 namespace {
@@ -99,7 +100,7 @@ Told<HttpAnswer> Session::post(const std::string& path, const std::string& body)
 }
 
 std::string task_path(const std::string& id, std::string_view rest) {
-  return "/v1/tasks/" + encode_component(id) + std::string(rest);
+  return "/v1/tasks/" + os::percent_encode(id) + std::string(rest);
 }
 
 void say_on_interrupt(std::string_view notice) {

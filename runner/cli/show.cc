@@ -17,6 +17,7 @@
 #include "runner/cli/session.h"
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
+#include "sandbox/os/escape.h"
 
 namespace runner::cli {
 namespace {
@@ -76,7 +77,7 @@ int print_log(Session& session, const LogsCommand& command) {
   say_on_interrupt("");
   while (true) {
     const Told<HttpAnswer> answer =
-        session.get(task_path(command.task, "/logs/" + encode_component(command.step)) +
+        session.get(task_path(command.task, "/logs/" + os::percent_encode(command.step)) +
                     fmt::format("?offset={}&limit={}", offset, kChunk));
     if (!answer) return answer.error();
     const std::int64_t from = std::max(number_of(*answer, "x-log-offset"), offset);
@@ -120,7 +121,7 @@ int run_command(const ListCommand& command) {
   for (const auto& [name, value] :
        {std::pair{"project", &command.project}, std::pair{"state", &command.state},
         std::pair{"principal", &command.principal}})
-    if (!value->empty()) path += fmt::format("&{}={}", name, encode_component(*value));
+    if (!value->empty()) path += fmt::format("&{}={}", name, os::percent_encode(*value));
   const Told<HttpAnswer> answer = session->get(path);
   if (!answer) return answer.error();
   if (session->is_json()) {

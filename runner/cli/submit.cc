@@ -14,6 +14,7 @@
 #include "runner/cli/task_text.h"
 #include "runner/cli/terminal.h"
 #include "runner/cli/wait.h"
+#include "sandbox/os/escape.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
 
@@ -66,7 +67,7 @@ Told<Change> prepare_commit(Session& session, const SubmitCommand& command) {
   if (packed->pack.empty()) return change;
   HttpCall call;
   call.method = "POST";
-  call.path = "/v1/projects/" + encode_component(command.project) + "/packs";
+  call.path = "/v1/projects/" + os::percent_encode(command.project) + "/packs";
   call.content_type = "application/octet-stream";
   call.body = packed->pack;
   const Told<HttpAnswer> answer = session.call(call);

@@ -11,22 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/os/escape.h"
 #include "sandbox/os/ids.h"
 #include "sandbox/os/utf8.h"
 
 namespace runner::cli {
 namespace {
-
-// Characters that change how others are shown or read: Unicode's controls (C0, DEL, C1), its
-// bidirectional controls (UAX #9), zero-width and invisible formatting characters, tags, and the
-// separators that some programs take for a line's end.
-bool acts(std::uint32_t point) {
-  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0xad || point == 0x61c ||
-         point == 0x180e || (point >= 0x200b && point <= 0x200f) ||
-         (point >= 0x2028 && point <= 0x202e) || (point >= 0x2060 && point <= 0x206f) ||
-         point == 0xfeff || (point >= 0xfff9 && point <= 0xfffb) ||
-         (point >= 0xe0000 && point <= 0xe007f);
-}
 
 std::string escape(std::string_view text, std::string_view allowed) {
   std::string out;
@@ -38,7 +28,7 @@ std::string escape(std::string_view text, std::string_view allowed) {
       text.remove_prefix(1);
       continue;
     }
-    if (!acts(character.point) || allowed.find(text.front()) != allowed.npos)
+    if (!os::acts_unseen(character.point) || allowed.find(text.front()) != allowed.npos)
       out += text.substr(0, character.bytes);
     else if (character.point == '\n')
       out += "\\n";
@@ -90,7 +80,7 @@ std::string escape_json(std::string_view json) {
     const bool is_layout = json.front() == '\n';
     if (character.bytes == 0)
       out += "\\ufffd";
-    else if (!acts(character.point) || is_layout)
+    else if (!os::acts_unseen(character.point) || is_layout)
       out += json.substr(0, length);
     else if (character.point < 0x10000)
       out += fmt::format("\\u{:04x}", character.point);
