@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "gates/benchmark_gate.h"
+#include "runner/plot.h"
 #include "tasks/policy.h"
 
 namespace runner {
 
-// One SVG picture, a panel for each series (at most 60; what is left out is said): pair number from
-// left to right, ratio change / base upwards on a logarithmic axis, the interval as a band, the
-// estimate as a line in it, the tolerance as a dashed line. A pair that lies outside the panel is
-// drawn as a triangle at its edge. Names are escaped; no script, style sheet or link.
+// The pairs of one benchmark: pair number from left to right, ratio change / base upwards; the band
+// is what the gate takes for noise (a sixth of the tolerance), the dashed line the tolerance, the
+// bar at the right edge the interval. An axis shows at least the tolerance and the interval.
+Svg pairs_plot(const gates::BenchmarkSeries& series, tasks::Share tolerance);
+
+// One SVG picture, a panel with a headline for each series (at most 60; what is left out is said).
 std::string benchmark_plot(const std::vector<gates::BenchmarkSeries>& series,
                            tasks::Share tolerance);
 

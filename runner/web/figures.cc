@@ -93,14 +93,9 @@ std::vector<Metric> benchmark_metrics(const JudgedTask& judged, const tasks::Gat
     const auto found = times.find(series.name);
     // The geometric mean has no time of its own; the gate's words tell of it.
     if (found == times.end()) continue;
-    Metric metric{.name = series.name,
-                  .base_ns = median(found->second.base),
-                  .change_ns = median(found->second.change),
-                  .trend = series.result,
-                  .ratios = {}};
-    for (const double difference : series.differences)
-      metric.ratios.push_back(std::exp(difference));
-    metrics.push_back(std::move(metric));
+    metrics.push_back({.series = series,
+                       .base_ns = median(found->second.base),
+                       .change_ns = median(found->second.change)});
   }
   return metrics;
 }

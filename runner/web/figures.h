@@ -12,10 +12,8 @@ namespace runner::web {
 
 // One benchmark of a benchmark gate.
 struct Metric {
-  std::string name;
+  gates::BenchmarkSeries series;      // its pairs, as the gate judged them
   double base_ns = 0, change_ns = 0;  // medians over the pairs, per iteration
-  gates::TrendResult trend;           // ratio change / base, as the gate judged it
-  std::vector<double> ratios;         // one a pair that counted, in order
 };
 
 // All benchmarks that the gate compared, by name. Empty before its first look.

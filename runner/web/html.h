@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runner/plot.h"
+
 namespace runner::web {
 
 // A string literal of ours. Only the compiler can make one.
@@ -41,6 +43,10 @@ class Html {
     requires(!std::same_as<T, bool> && !std::same_as<T, char>)
   Html& operator<<(T number) {
     out_.append(std::to_string(number));
+    return *this;
+  }
+  Html& operator<<(const Svg& picture) {
+    out_.append(picture.text());
     return *this;
   }
   Html& operator<<(const Html& part) {

@@ -21,14 +21,15 @@ Histories histories_of(const std::vector<PromotedTask>& promoted) {
     for (const tasks::Gate& gate : at->judged->policy.gates) {
       if (gate.kind != tasks::GateKind::benchmark) continue;
       for (const Metric& metric : benchmark_metrics(*at->judged, gate)) {
-        if (metric.trend.pairs == 0) continue;
-        std::vector<HistoryPoint>& points = histories[gate.name.str() + ": " + metric.name];
+        const gates::TrendResult& trend = metric.series.result;
+        if (trend.pairs == 0) continue;
+        std::vector<HistoryPoint>& points = histories[gate.name.str() + ": " + metric.series.name];
         const double before = points.empty() ? 1 : points.back().ratio;
         points.push_back({.label = at->task.promotion->new_commit.substr(0, 8),
                           .task = at->task.id,
-                          .ratio = before * metric.trend.estimate,
-                          .low = before * metric.trend.low,
-                          .high = before * metric.trend.high});
+                          .ratio = before * trend.estimate,
+                          .low = before * trend.low,
+                          .high = before * trend.high});
       }
     }
   }

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "runner/benchmark_plot.h"
 #include "runner/web/figures.h"
 #include "runner/web/page.h"
 #include "runner/web/pages.h"
-#include "runner/web/plot.h"
 
 namespace runner::web {
 namespace {
@@ -44,7 +44,7 @@ void add_gate_row(Html& out, const TaskView& task, const gates::GateResult& gate
 }
 
 std::string_view trend_word(const Metric& metric) {
-  switch (metric.trend.trend) {
+  switch (metric.series.result.trend) {
     case gates::Trend::passed:
       return "passed";
     case gates::Trend::regressed:
@@ -67,16 +67,17 @@ void add_metrics(Html& out, const tasks::Gate& gate, const std::vector<Metric>& 
          "class=\"num\">Tolerance</th><th scope=\"col\" class=\"num\">n</th><th scope=\"col\">"
          "Assurance</th><th scope=\"col\">Result</th></tr></thead><tbody>";
   for (const Metric& metric : metrics) {
-    out << "<tr><th scope=\"row\">" << metric.name << "</th><td class=\"num\">"
+    const gates::TrendResult& trend = metric.series.result;
+    out << "<tr><th scope=\"row\">" << metric.series.name << "</th><td class=\"num\">"
         << nanoseconds_text(metric.base_ns) << "</td><td class=\"num\">"
         << nanoseconds_text(metric.change_ns) << "</td>";
-    if (metric.trend.pairs > 0)
-      out << "<td class=\"num\">" << delta_text(metric.trend.estimate) << "</td><td class=\"num\">"
-          << delta_text(metric.trend.low) << " … " << delta_text(metric.trend.high) << "</td>";
+    if (trend.pairs > 0)
+      out << "<td class=\"num\">" << delta_text(trend.estimate) << "</td><td class=\"num\">"
+          << delta_text(trend.low) << " … " << delta_text(trend.high) << "</td>";
     else
       out << "<td class=\"num\">–</td><td class=\"num\">too few pairs</td>";
     out << "<td class=\"num\">" << tolerance_text(gate) << "</td><td class=\"num\">"
-        << metric.ratios.size() << "</td><td>" << assurance << "</td><td>"
+        << metric.series.differences.size() << "</td><td>" << assurance << "</td><td>"
         << badge(trend_word(metric)) << "</td></tr>";
   }
   out << "</tbody></table></div><p class=\"dim\">Time per iteration, medians. Delta: "
@@ -87,8 +88,8 @@ void add_metrics(Html& out, const tasks::Gate& gate, const std::vector<Metric>& 
 void add_plots(Html& out, const tasks::Gate& gate, const std::vector<Metric>& metrics) {
   out << "<div class=\"plots\">";
   for (std::size_t i = 0; i < std::min(metrics.size(), kShownPlots); ++i)
-    out << "<figure><figcaption>" << metrics[i].name << "</figcaption>"
-        << pairs_plot(metrics[i], gate.tolerance.millionths) << "</figure>";
+    out << "<figure><figcaption>" << metrics[i].series.name << "</figcaption>"
+        << pairs_plot(metrics[i].series, gate.tolerance) << "</figure>";
   out << "</div>";
   if (metrics.size() > kShownPlots)
     out << "<p class=\"dim\">" << metrics.size() - kShownPlots
