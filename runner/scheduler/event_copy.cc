@@ -44,17 +44,17 @@ std::string time_of(const nlohmann::json& event) {
 // The event of one line; an empty type for a line that is none.
 store::EventRow event_of(std::string_view line, const store::AttemptRow& attempt) {
   store::EventRow event;
-  const os::Result<nlohmann::json> json = sandbox::parse_json(line, 4);
-  if (!json || !json->is_object()) return event;
-  const auto type = json->find("type");
-  if (type == json->end() || !type->is_string()) return event;
+  const os::Result<nlohmann::json> parsed = sandbox::parse_json(line, 4);
+  if (!parsed || !parsed->is_object()) return event;
+  const auto type = parsed->find("type");
+  if (type == parsed->end() || !type->is_string()) return event;
   if (!is_attempt_type(type->get_ref<const std::string&>())) return event;
-  const auto data = json->find("data");
+  const auto data = parsed->find("data");
   event.task = attempt.task;
   event.type = type->get_ref<const std::string&>();
-  event.at = time_of(*json);
+  event.at = time_of(*parsed);
   nlohmann::json values =
-      data != json->end() && data->is_object() ? *data : nlohmann::json::object();
+      data != parsed->end() && data->is_object() ? *data : nlohmann::json::object();
   values["attempt"] = attempt.id;
   values["fence"] = attempt.fence;
   event.data = sandbox::dump_json(values);
