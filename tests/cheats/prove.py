@@ -4,8 +4,8 @@
     prove.py --programs DIR
 
 Its own policy has to catch every saboteur; with CTest's report alone an early exit has to pass;
-without its benchmark gate (one line) the slow-down has to. Exit status 0 if so, else 1; 77
-(skipped) unless PROOFHOUSE_CHEATS is `all`: it takes many minutes.
+without its benchmark gate (one line) the slow-down has to. Takes minutes. Exit status 0 if so,
+else 1.
 """
 
 import argparse
@@ -88,8 +88,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", required=True, help="folder of proofhouse and its programs")
     arguments = parser.parse_args()
-    if os.environ.get("PROOFHOUSE_CHEATS") != "all":
-        return 77
     place = tempfile.mkdtemp(prefix="proofhouse-prove-")
     try:
         return run(arguments.programs, place)
