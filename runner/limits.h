@@ -1,8 +1,10 @@
-// The largest files that serve and the command line read back from an attempt: one place, so that
-// what one side wrote within its bound the other side reads.
+// Bounds that serve and the command line share: one place, so that what one side wrote within its
+// bound the other side reads, and a change that one takes in the other takes in too.
 #pragma once
 
 #include <cstddef>
+
+#include "sandbox/os/units.h"
 
 namespace runner {
 
@@ -14,5 +16,7 @@ inline constexpr std::size_t kPolicyFileLimit = 256U << 10U;
 inline constexpr std::size_t kReportJsonLimit = 16U << 20U;
 // An attempt's result.json, and a base's kept part of one, bytes.
 inline constexpr std::size_t kAttemptResultLimit = 256U << 20U;
+// Memory of an attempt that takes a change in.
+inline constexpr os::Bytes kIngestMemory{2ULL << 30U};
 
 }  // namespace runner

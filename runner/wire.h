@@ -1,6 +1,7 @@
 // Wire: the service's values to and from the JSON of the API.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,10 @@ Answer<Submission> submission_from_wire(std::string_view json);
 Answer<ApprovalRequest> approval_from_wire(std::string_view json);
 Answer<ProjectSpec> project_from_wire(std::string_view json);
 Answer<BacktestRequest> backtest_from_wire(std::string_view json);  // {policy, last?}
-Answer<std::string> reason_from_wire(std::string_view json);        // {reason}
+// Bytes of a text in a body where nothing else is said.
+inline constexpr std::size_t kLongestText = 4096;
+// {reason}, of at most `limit` bytes
+Answer<std::string> reason_from_wire(std::string_view json, std::size_t limit = kLongestText);
 
 Answer<Principal> principal_from_wire(std::string_view json);  // {name, owner?}
 Answer<Grant> grant_from_wire(std::string_view json);          // {principal, project?, role}

@@ -26,7 +26,7 @@ class Reader {
  public:
   Reader(const json& object, std::string pointer) : object_(object), pointer_(std::move(pointer)) {}
 
-  std::string text(const char* key, std::size_t limit = 4096) {
+  std::string text(const char* key, std::size_t limit = kLongestText) {
     const json* value = take(key);
     if (value == nullptr || value->is_null()) return {};
     if (!value->is_string()) return wrong(key, "must be a string"), std::string();
@@ -246,11 +246,11 @@ Answer<ProjectSpec> project_from_wire(std::string_view text) {
   return spec;
 }
 
-Answer<std::string> reason_from_wire(std::string_view text) {
+Answer<std::string> reason_from_wire(std::string_view text, std::size_t limit) {
   const Answer<json> object = parse_object(text);
   if (!object) return std::unexpected(object.error());
   Reader reader(*object, "");
-  std::string reason = reader.text("reason");
+  std::string reason = reader.text("reason", limit);
   if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
   return reason;
 }
@@ -286,13 +286,7 @@ Answer<Grant> grant_from_wire(std::string_view text) {
 }
 
 Answer<std::string> cordon_reason_from_wire(std::string_view text) {
-  if (text.empty()) return std::string();
-  const Answer<json> object = parse_object(text);
-  if (!object) return std::unexpected(object.error());
-  Reader reader(*object, "");
-  std::string reason = reader.text("reason", 300);
-  if (const Answer<void> end = reader.finish(); !end) return std::unexpected(end.error());
-  return reason;
+  return text.empty() ? std::string() : reason_from_wire(text, 300);
 }
 
 Answer<TokenRequest> token_request_from_wire(std::string_view text) {

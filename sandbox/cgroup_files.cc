@@ -82,15 +82,16 @@ std::int64_t group_counter(int directory, const std::string& name, std::string_v
   return number;
 }
 
+std::int64_t group_cpu_us(int directory, bool is_unified) {
+  return is_unified ? group_counter(directory, "cpu.stat", "usage_usec")
+                    : group_number(directory, "cpuacct.usage") / 1000;
+}
+
 std::int64_t group_cpu_us(const CgroupHost& host, const std::string& path) {
   for (const CgroupHost::Hierarchy& hierarchy : host.hierarchies()) {
-    const bool is_account = hierarchy.has("cpuacct");
-    if (!hierarchy.is_unified() && !is_account) continue;
+    if (!hierarchy.is_unified() && !hierarchy.has("cpuacct")) continue;
     const os::Result<os::Fd> group = open_group(hierarchy.directory(path));
-    if (!group) return 0;
-    return is_account && !hierarchy.is_unified()
-               ? group_number(group->get(), "cpuacct.usage") / 1000
-               : group_counter(group->get(), "cpu.stat", "usage_usec");
+    return group ? group_cpu_us(group->get(), hierarchy.is_unified()) : 0;
   }
   return 0;
 }

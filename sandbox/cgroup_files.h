@@ -38,7 +38,9 @@ std::vector<std::string> group_tree(const std::string& path);
 // that moves meanwhile.
 std::vector<pid_t> group_processes(const std::string& path);
 
-// CPU time that a group has used, all below it included, in microseconds; 0 where it is not there.
+// CPU time that a group has used, all below it included, in microseconds: of its directory in the
+// unified hierarchy or in that of cpuacct, or of its path; 0 where it is not there.
+std::int64_t group_cpu_us(int directory, bool is_unified);
 std::int64_t group_cpu_us(const CgroupHost& host, const std::string& path);
 
 // Keeps every program in `directory` (a v2 group) from all devices but null, zero, full, random,

@@ -117,10 +117,8 @@ os::Result<std::vector<std::string>> Cgroup::apply(const Limits& limits,
 }
 
 os::Result<std::int64_t> Cgroup::cpu_time_us() const {
-  if (const Group* group = find("unified"))
-    return group_counter(group->directory.get(), "cpu.stat", "usage_usec");
-  if (const Group* group = find("cpuacct"))
-    return group_number(group->directory.get(), "cpuacct.usage") / 1000;
+  if (const Group* group = find("unified")) return group_cpu_us(group->directory.get(), true);
+  if (const Group* group = find("cpuacct")) return group_cpu_us(group->directory.get(), false);
   return os::fail(os::Code::unavailable, "no cgroup hierarchy counts CPU time");
 }
 

@@ -199,10 +199,6 @@ os::Result<std::vector<GpuAnswer>> read_gpus(std::string_view text) {
   return gpus;
 }
 
-std::string cordon_body(const std::string& reason) {
-  return sandbox::dump_json({{"reason", reason}});
-}
-
 os::Result<std::vector<MachineAnswer>> read_machines(std::string_view text) {
   const json object = TRY(parse_object(text));
   std::vector<MachineAnswer> machines;

@@ -83,8 +83,6 @@ struct GpuAnswer {
   bool is_cordoned = false;
 };
 os::Result<std::vector<GpuAnswer>> read_gpus(std::string_view json);
-// The body of a cordon: {reason}.
-std::string cordon_body(const std::string& reason);
 
 struct ReadyAnswer {
   bool ready = false;

@@ -124,7 +124,10 @@ os::Result<int> run_check(const CheckCommand& command) {
   }
   const std::unique_ptr<CheckBench> bench = TRY(CheckBench::open(command.allow_gaps));
   const TakenIn taken = TRY(bench->take_in(std::move(change), source.git_dir, files));
-  if (taken.change.refusal) return tell_refusal(*taken.change.refusal);
+  if (taken.change.refusal) {
+    say(refusal_text(*taken.change.refusal));
+    return kExitConflict;
+  }
   return tell_result(command, TRY(bench->verify(taken, claims_of(command))));
 }
 

@@ -20,21 +20,12 @@
 #include "runner/limits.h"
 #include "runner/scheduler/attempt_stage.h"
 #include "runner/scheduler/task_needs.h"
+#include "runner/tree_folder.h"
 #include "sandbox/os/files.h"
 #include "tasks/policy_json.h"
 
 namespace runner::cli {
 namespace {
-
-constexpr os::Bytes kIngestMemory{2ULL << 30U};
-
-std::vector<tasks::TreeId> known_trees(const CheckCache& cache) {
-  std::vector<tasks::TreeId> trees;
-  if (const auto names = os::list_directory(cache.path() + "/trees"))
-    for (const std::string& name : *names)
-      if (const auto tree = tasks::TreeId::parse(name)) trees.push_back(*tree);
-  return trees;
-}
 
 // The first CPUs that may be leased, as many as the policy's largest step wants.
 os::Result<AttemptStart> lease(const tasks::Policy& policy, const ExecutorProbe& probe) {
@@ -58,11 +49,10 @@ bool is_allowed_to_check(const std::string& command) {
   return false;
 }
 
-int tell_refusal(const tasks::Refusal& refusal) {
+std::string refusal_text(const tasks::Refusal& refusal) {
   std::string text = refusal.code + ": ";
   if (!refusal.path.empty()) text += refusal.path + ": ";
-  say(text + refusal.detail);
-  return kExitConflict;
+  return text + refusal.detail;
 }
 
 CheckBench::CheckBench(CheckCache cache, std::unique_ptr<Executor> executor, ExecutorProbe probe,
@@ -109,7 +99,7 @@ os::Result<TakenIn> CheckBench::take_in(tasks::IngestSpec spec, const std::strin
   for (const auto& [name, bytes] : files) TRY(attempt.stage(name, bytes));
   tasks::Plan plan = plan_of(tasks::AttemptKind::ingest);
   plan.ingest = std::move(spec);
-  plan.ingest.have_trees = known_trees(cache_);
+  plan.ingest.have_trees = TreeFolder(cache_.path() + "/trees").list();
   AttemptStart start;
   start.memory = kIngestMemory;
   start.repository = git_dir;

@@ -36,8 +36,8 @@ struct CheckResult {
 // True for root; else says what to do instead of the command.
 bool is_allowed_to_check(const std::string& command);
 
-// Says why a change was not taken; the exit code.
-int tell_refusal(const tasks::Refusal& refusal);
+// Why a change was not taken: "code: path: detail".
+std::string refusal_text(const tasks::Refusal& refusal);
 
 // Not thread-safe. Holds the cache's lock as long as it lives.
 class CheckBench {

@@ -43,7 +43,7 @@ int run_command(const GpuCordonCommand& command) {
   if (!session) return session.error();
   const Told<HttpAnswer> answer = session->post("/v1/gpus/" + os::percent_encode(command.uuid) +
                                                     (command.is_cordoned ? "/cordon" : "/uncordon"),
-                                                cordon_body(command.reason));
+                                                reason_body(command.reason));
   if (!answer) return answer.error();
   if (session->is_json()) print_json(answer->body);
   say(command.uuid + (command.is_cordoned ? " is leased no more" : " is leased again"));

@@ -1,5 +1,4 @@
 // Commands that need neither a server nor a repository.
-#include <algorithm>
 #include <string>
 
 #include "runner/cli/commands.h"
@@ -7,6 +6,7 @@
 #include "runner/cli/policy_check.h"
 #include "runner/cli/role_config.h"
 #include "runner/cli/sandbox_run.h"
+#include "sandbox/gpu/release.h"
 
 namespace runner::cli {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 os::Result<sandbox::gpu::PoolOptions> gpu_options(const std::string& config) {
   const Config read = TRY(role_config(config));
   sandbox::gpu::PoolOptions options = read.gpus;
-  options.may_skip_scrub = std::ranges::find(read.allow_gaps, "gpu_scrub") != read.allow_gaps.end();
+  sandbox::gpu::allow_gaps(options, read.allow_gaps);
   return options;
 }
 

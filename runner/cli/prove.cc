@@ -106,9 +106,7 @@ class Prover {
     }
     TakenIn taken = TRY(bench_.take_in(std::move(spec), source_.git_dir, files));
     if (taken.change.refusal)
-      return os::fail(os::Code::conflict, taken.change.refusal->code + ": " +
-                                              taken.change.refusal->path + ": " +
-                                              taken.change.refusal->detail);
+      return os::fail(os::Code::conflict, refusal_text(*taken.change.refusal));
     return taken;
   }
 

@@ -4,7 +4,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -22,6 +21,7 @@
 #include "sandbox/environment.h"
 #include "sandbox/gpu/desk.h"
 #include "sandbox/gpu/health.h"
+#include "sandbox/gpu/release.h"
 #include "sandbox/host.h"
 #include "sandbox/jail_client.h"
 #include "sandbox/os/files.h"
@@ -107,9 +107,7 @@ class PrivateJail {
     request.bounds = TRY(jail.bounds(options));
     if (options.gpus > 0) {
       sandbox::gpu::PoolOptions gpus = TRY(gpu_options(options.config));
-      gpus.may_skip_scrub =
-          gpus.may_skip_scrub ||
-          std::ranges::find(options.allow_gaps, "gpu_scrub") != options.allow_gaps.end();
+      sandbox::gpu::allow_gaps(gpus, options.allow_gaps);
       jail.gpus_ = TRY_CONTEXT(
           SandboxGpus::open(std::move(gpus), jail.directory_->path() + "/grants"), "--gpu");
       request.bounds.driver_files = jail.gpus_->driver_files();

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -45,8 +44,7 @@ std::unique_ptr<GpuDesk> GpuDesk::open(const ExecutorOptions& options, std::stri
   sandbox::gpu::PoolOptions gpus = options.gpus;
   // Beside our programs where they were built with CUDA.
   sandbox::gpu::find_tools(gpus, options.programs);
-  gpus.may_skip_scrub =
-      std::ranges::find(options.gaps_allowed, "gpu_scrub") != options.gaps_allowed.end();
+  sandbox::gpu::allow_gaps(gpus, options.gaps_allowed);
   os::Result<sandbox::CgroupHost> cgroups = sandbox::CgroupHost::detect();
   os::Result<std::unique_ptr<sandbox::gpu::GpuPool>> pool = sandbox::gpu::GpuPool::open(gpus);
   if (!pool || !cgroups) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runner/clock.h"
+#include "runner/limits.h"
 #include "runner/log.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/ids.h"
@@ -26,7 +27,6 @@ constexpr seconds kTurnWait{10};
 constexpr std::size_t kIngestResultLimit = 64U << 20U;
 constexpr std::size_t kTextLimit = 256U << 20U;
 constexpr std::size_t kPackLimit = 1U << 30U;
-constexpr os::Bytes kIngestMemory{2ULL << 30U};
 constexpr std::int64_t kFence = 1;
 
 os::Result<void> write_input(const std::string& path, std::string_view bytes) {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <set>
 
 #include "runner/clock.h"
@@ -35,6 +36,23 @@ bool is_older(const std::string& path, milliseconds age) {
   if (::stat(path.c_str(), &info) != 0) return false;
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(age).count();
   return info.st_ctim.tv_sec + limit < std::time(nullptr);
+}
+
+using IsNamed = std::function<os::Result<bool>(store::Database& database, const std::string& name)>;
+
+// Removes what lies in a folder of the data directory, was not touched for `age` (0: at whatever
+// time), and has no row in the database that keeps it. Rows are written after files.
+os::Result<void> remove_unless(const ServiceContext& context, const std::string& folder,
+                               milliseconds age, const IsNamed& is_named) {
+  const std::string root = context.config.data + "/" + folder;
+  for (const std::string& name : TRY(os::list_directory(root))) {
+    const std::string path = root + "/" + name;
+    if (age.count() > 0 && !is_older(path, age)) continue;
+    const bool is_kept = TRY(
+        context.store.read([&](store::Database& database) { return is_named(database, name); }));
+    if (!is_kept) TRY(os::remove_tree(path));
+  }
+  return {};
 }
 
 }  // namespace
@@ -167,42 +185,19 @@ os::Result<void> RetentionSweep::remove_trees() {
 }
 
 os::Result<void> RetentionSweep::remove_unnamed() {
-  // Rows are written after the files, so the files are listed first.
-  const std::string packs = context_.config.data + "/packs";
-  const std::string layers = context_.config.data + "/layers";
-  const std::vector<std::string> pack_files = TRY(os::list_directory(packs));
-  const std::vector<std::string> layer_names = TRY(os::list_directory(layers));
-  std::set<std::string> named;
-  TRY(context_.store.read([&](store::Database& database) -> os::Result<void> {
-    const std::string end_of_time = "9999";
-    for (const store::PackRow& pack : TRY(store::packs_before(database, end_of_time)))
-      named.insert(pack_path(context_.config, pack.id));
-    for (const std::string& key : TRY(store::bases_before(database, end_of_time)))
-      named.insert(layer_path(context_.config, key));
-    return {};
-  }));
-  const auto remove_rest = [&](const std::string& folder,
-                               const std::vector<std::string>& names) -> os::Result<void> {
-    for (const std::string& name : names) {
-      const std::string path = folder + "/" + name;
-      if (!named.contains(path) && is_older(path, context_.config.retention.attempts))
-        TRY(os::remove_tree(path));
-    }
-    return {};
+  const milliseconds age = context_.config.retention.attempts;
+  const auto is_pack = [](store::Database& database, const std::string& name) -> os::Result<bool> {
+    return TRY(store::find_pack(database, name.substr(0, name.find('.')))).has_value();
   };
-  TRY(remove_rest(packs, pack_files));
-  return remove_rest(layers, layer_names);
+  const auto is_base = [](store::Database& database, const std::string& name) -> os::Result<bool> {
+    return TRY(store::find_base(database, name)).has_value();
+  };
+  TRY(remove_unless(context_, "packs", age, is_pack));
+  return remove_unless(context_, "layers", age, is_base);
 }
 
 os::Result<void> sweep_quarantine(const ServiceContext& context, milliseconds age) {
-  const std::string root = context.config.data + "/quarantine";
-  for (const std::string& task : TRY(os::list_directory(root))) {
-    const bool is_live = TRY(context.store.read(
-        [&](store::Database& database) { return store::is_task_live(database, task); }));
-    if (!is_live && (age.count() == 0 || is_older(root + "/" + task, age)))
-      TRY(os::remove_tree(quarantine_path(context.config, task)));
-  }
-  return {};
+  return remove_unless(context, "quarantine", age, store::is_task_live);
 }
 
 }  // namespace runner

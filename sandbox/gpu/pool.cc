@@ -18,7 +18,6 @@ namespace {
 
 // Where /driver is shown to commands with a GPU (see DriverFile).
 constexpr const char* kDriverPath = "LD_LIBRARY_PATH=/driver";
-constexpr const char* kScrubGap = "gpu_scrub";
 
 std::string now_text() { return os::format_time(std::chrono::system_clock::now()); }
 

@@ -83,6 +83,10 @@ void find_tools(PoolOptions& options, const std::string& directory) {
   find(options.burn_in, "gpu_burn_in");
 }
 
+void allow_gaps(PoolOptions& options, const std::vector<std::string>& gaps) {
+  if (std::ranges::find(gaps, kScrubGap) != gaps.end()) options.may_skip_scrub = true;
+}
+
 std::set<pid_t> node_users(const std::vector<GpuNode>& nodes) {
   std::set<pid_t> users;
   const Directory processes = open_directory("/proc");

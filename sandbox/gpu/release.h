@@ -17,6 +17,12 @@ namespace sandbox::gpu {
 // Names our own programs in `directory` where an operator named none and they were built.
 void find_tools(PoolOptions& options, const std::string& directory);
 
+// The gap of a machine where nothing clears a GPU's memory between two users.
+inline constexpr const char* kScrubGap = "gpu_scrub";
+
+// Does without what these gaps name.
+void allow_gaps(PoolOptions& options, const std::vector<std::string>& gaps);
+
 // Processes that hold one of these device nodes open, by a scan of /proc/<pid>/fd. Ours is not
 // among them. Needs root.
 std::set<pid_t> node_users(const std::vector<GpuNode>& nodes);

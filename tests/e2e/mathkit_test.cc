@@ -1,6 +1,5 @@
 // The C++ sample project: builds, tests, a judge with fresh inputs, and benchmarks in pairs.
 #include <chrono>
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,20 +19,7 @@ class Mathkit : public ServeFixture {
   void SetUp() override {
     ServeFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    const std::string checkout = server().place() + "/mathkit";
-    const std::string source = source_dir() / "tests/examples/mathkit";
-    std::filesystem::copy(source, checkout, std::filesystem::copy_options::recursive);
-    std::filesystem::remove_all(checkout + "/build");
-    run_program({"git", "init", "-q", "-b", "main", "."}, checkout);
-    run_program({"git", "add", "-A"}, checkout);
-    run_program({"git", "commit", "-q", "-m", "Start mathkit"}, checkout);
-    // Serve keeps a copy of its own.
-    run_program({"chmod", "-R", "a+rX", checkout}, checkout);
-    const HttpAnswer added = server().as("admin").post(
-        "/v1/projects", R"({"name":"mathkit","target":"refs/heads/main","import":true,)"
-                        R"("repository":")" +
-                            checkout + R"("})");
-    ASSERT_EQ(added.status, 201) << added.body;
+    server().add_example("mathkit");
   }
 
   std::string post_patch(const std::string& name) {

@@ -1,13 +1,11 @@
 // The OpenCL sample on PoCL: an accelerator's API through the whole way, on a machine without a
 // GPU.
 #include <chrono>
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "tests/e2e/serve_fixture.h"
-#include "tests/support/programs.h"
 
 namespace tests {
 namespace {
@@ -27,24 +25,12 @@ class OpenCl : public ServeFixture {
 };
 
 TEST_F(OpenCl, SampleIsPromoted) {
-  const std::string checkout = server().place() + "/opencl_saxpy";
-  std::filesystem::copy(source_dir() / "tests/examples/opencl_saxpy", checkout,
-                        std::filesystem::copy_options::recursive);
-  std::filesystem::remove_all(checkout + "/build");
-  run_program({"git", "init", "-q", "-b", "main", "."}, checkout);
-  run_program({"git", "add", "-A"}, checkout);
-  run_program({"git", "commit", "-q", "-m", "Start saxpy"}, checkout);
-  run_program({"chmod", "-R", "a+rX", checkout}, checkout);
-  const HttpAnswer added = server().as("admin").post(
-      "/v1/projects", R"({"name":"saxpy","target":"refs/heads/main","import":true,)"
-                      R"("repository":")" +
-                          checkout + R"("})");
-  ASSERT_EQ(added.status, 201) << added.body;
+  const std::string checkout = server().add_example("opencl_saxpy");
   run_program({"sed", "-i", "s/y\\[i\\] = a \\* x\\[i\\] + y\\[i\\]/y[i] = fma(a, x[i], y[i])/",
                "src/saxpy.cc"},
               checkout);
   TaskBody body;
-  body.project = "saxpy";
+  body.project = "opencl_saxpy";
   body.title = "Round once";
   body.patch = run_program({"git", "diff", "--full-index"}, checkout);
   ASSERT_TRUE(body.patch.contains("fma(")) << body.patch;

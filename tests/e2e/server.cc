@@ -230,6 +230,24 @@ HttpClient Server::as(const std::string& name) const {
   return {url_, name.empty() ? std::string() : tokens_.at(name)};
 }
 
+std::string Server::add_example(const std::string& name) const {
+  const std::string checkout = place() + "/" + name;
+  fs::copy(source_dir() / "tests/examples" / name, checkout, fs::copy_options::recursive);
+  fs::remove_all(checkout + "/build");
+  run_program({"git", "init", "-q", "-b", "main", "."}, checkout);
+  run_program({"git", "add", "-A"}, checkout);
+  run_program({"git", "commit", "-q", "-m", "Start " + name}, checkout);
+  // Serve keeps a copy of its own.
+  run_program({"chmod", "-R", "a+rX", checkout}, checkout);
+  const HttpAnswer added = as("admin").post(
+      "/v1/projects", R"({"name":")" + name + R"(","target":"refs/heads/main","import":true,)" +
+                          R"("repository":")" + checkout + R"("})");
+  if (added.status != 201)
+    throw std::runtime_error("adding " + name + " answered " + std::to_string(added.status) + " " +
+                             added.body + added.error);
+  return checkout;
+}
+
 HttpAnswer Server::submit(const TaskBody& body, const std::string& key) const {
   constexpr int kTries = 5;
   HttpHeaders headers;

@@ -76,6 +76,9 @@ class Server {
 
   // As one of the people; "" sends no token, "admin" is the administrator.
   HttpClient as(const std::string& name) const;
+  // Registers a copy of tests/examples/NAME as a project of that name; the copy's checkout, which
+  // serve does not look at again.
+  std::string add_example(const std::string& name) const;
   // POST /v1/tasks as ada, again while the answer is 503: a busy machine may be late.
   HttpAnswer submit(const TaskBody& body, const std::string& key = {}) const;
   // The same; the task's id. Throws unless it is taken.

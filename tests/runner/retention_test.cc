@@ -122,7 +122,6 @@ TEST(Retention, FilesThatNoRowNamesGo) {
   ASSERT_TRUE(os::write_file_durably(lost_pack, "PACK").has_value());
   ASSERT_TRUE(os::make_directories(lost_layer).has_value());
   house.config.retention.attempts = milliseconds(0);
-  ::sleep(2);  // ages are counted in whole seconds
   house.restart();
   EXPECT_TRUE(goes(lost_pack));
   EXPECT_TRUE(goes(lost_layer));
